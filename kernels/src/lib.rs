@@ -1,1 +1,13 @@
+//! Kernels, packing, threads and memory of the SpacemiT execution provider.
+//!
+//! The crate knows nothing of ONNX: `ep` decides what runs, this crate runs it. All `unsafe` of the
+//! compute path lives here. A [`tape::Tape`] is a checked list of steps; each step is a
+//! [`driver::Driver`] that every worker of a [`rt::Team`] enters together.
 
+pub mod driver;
+pub mod isa;
+pub mod mem;
+pub mod ops;
+pub mod rt;
+pub mod tape;
+pub mod tensor;

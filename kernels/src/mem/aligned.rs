@@ -1,0 +1,96 @@
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+use super::ALIGNMENT;
+
+/// Owned bytes aligned to [`ALIGNMENT`], zeroed at creation.
+pub struct AlignedBuf {
+    data: NonNull<u8>,
+    len: usize,
+}
+
+impl AlignedBuf {
+    /// `len` zero bytes.
+    pub fn zeroed(len: usize) -> Self {
+        if len == 0 {
+            return Self { data: NonNull::<Line>::dangling().cast(), len };
+        }
+        let layout = Self::layout(len);
+        // SAFETY: `layout` has a non-zero size.
+        let data = unsafe { alloc_zeroed(layout) };
+        match NonNull::new(data) {
+            Some(data) => Self { data, len },
+            None => handle_alloc_error(layout),
+        }
+    }
+
+    pub fn copy_of(bytes: &[u8]) -> Self {
+        let mut buf = Self::zeroed(bytes.len());
+        buf.copy_from_slice(bytes);
+        buf
+    }
+
+    fn layout(len: usize) -> Layout {
+        match Layout::from_size_align(len, ALIGNMENT) {
+            Ok(layout) => layout,
+            Err(_) => handle_alloc_error(Layout::new::<Line>()),
+        }
+    }
+}
+
+/// Stands for the alignment of an empty buffer.
+#[repr(align(64))]
+struct Line;
+const _: () = assert!(std::mem::align_of::<Line>() == ALIGNMENT);
+
+impl std::ops::Deref for AlignedBuf {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `data` points to `len` initialised bytes that `self` owns.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len) }
+    }
+}
+
+impl std::ops::DerefMut for AlignedBuf {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and `&mut self` makes the borrow unique.
+        unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for AlignedBuf {
+    fn drop(&mut self) {
+        if self.len != 0 {
+            // SAFETY: `data` came from `alloc_zeroed` with this same layout.
+            unsafe { dealloc(self.data.as_ptr(), Self::layout(self.len)) }
+        }
+    }
+}
+
+// SAFETY: the buffer is plain owned memory without interior mutability.
+unsafe impl Send for AlignedBuf {}
+// SAFETY: as above; shared access only reads.
+unsafe impl Sync for AlignedBuf {}
+
+impl std::fmt::Debug for AlignedBuf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "AlignedBuf({} bytes)", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_aligned_and_zeroed() {
+        for len in [0, 1, 63, 64, 4097] {
+            let buf = AlignedBuf::zeroed(len);
+            assert_eq!(buf.as_ptr() as usize % ALIGNMENT, 0);
+            assert_eq!(buf.len(), len);
+            assert!(buf.iter().all(|&byte| byte == 0));
+        }
+        assert_eq!(&*AlignedBuf::copy_of(&[1, 2, 3]), [1, 2, 3]);
+    }
+}

@@ -1,0 +1,61 @@
+use super::{ALIGNMENT, AlignedBuf};
+
+/// How much memory a run needs: one shared area for intermediate tensors and one scratch area for each rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkspaceReq {
+    /// Bytes of the area that all ranks share.
+    pub shared: usize,
+    /// Bytes of scratch that each rank has for itself, within one step.
+    pub per_rank: usize,
+}
+
+impl WorkspaceReq {
+    /// What two steps that run one after the other need.
+    pub fn or(self, other: Self) -> Self {
+        Self { shared: self.shared.max(other.shared), per_rank: self.per_rank.max(other.per_rank) }
+    }
+
+    /// Bytes of the arena for `ranks` workers.
+    pub fn bytes(self, ranks: usize) -> usize {
+        align_up(self.shared) + ranks * align_up(self.per_rank)
+    }
+}
+
+/// Rounds `bytes` up to a multiple of [`ALIGNMENT`].
+pub(crate) fn align_up(bytes: usize) -> usize {
+    bytes.next_multiple_of(ALIGNMENT)
+}
+
+/// The arena of one run. It grows to the largest requirement it has met and is reused from then on.
+#[derive(Debug)]
+pub struct Workspace {
+    arena: AlignedBuf,
+}
+
+impl Workspace {
+    pub fn new() -> Self {
+        Self { arena: AlignedBuf::zeroed(0) }
+    }
+
+    /// Makes room for `req` with `ranks` workers; allocates only when the arena is too small.
+    pub fn reserve(&mut self, req: WorkspaceReq, ranks: usize) {
+        let bytes = req.bytes(ranks);
+        if self.arena.len() < bytes {
+            self.arena = AlignedBuf::zeroed(bytes);
+        }
+    }
+
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.arena.as_mut_ptr()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.arena.len()
+    }
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Self::new()
+    }
+}

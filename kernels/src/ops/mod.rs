@@ -1,0 +1,1 @@
+//! Drivers: one file per operation. `new()` fixes shapes and strides, `run()` loops.

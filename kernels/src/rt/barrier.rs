@@ -1,0 +1,70 @@
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// A barrier cannot be passed any more, because a rank failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Poisoned;
+
+/// Keeps a counter alone on its cache lines (two, for adjacent-line prefetch).
+#[repr(align(128))]
+struct Padded<T>(T);
+
+/// A reusable spinning barrier. A rank that fails poisons it and every other rank leaves with [`Poisoned`].
+pub(super) struct Barrier {
+    arrived: Padded<AtomicUsize>,
+    generation: Padded<AtomicUsize>,
+    poisoned: AtomicBool,
+    size: usize,
+}
+
+/// Spins before a waiting rank starts to yield its core.
+const SPINS: u32 = 20_000;
+
+impl Barrier {
+    pub fn new(size: usize) -> Self {
+        Self {
+            arrived: Padded(AtomicUsize::new(0)),
+            generation: Padded(AtomicUsize::new(0)),
+            poisoned: AtomicBool::new(false),
+            size,
+        }
+    }
+
+    pub fn wait(&self) -> Result<(), Poisoned> {
+        if self.size > 1 {
+            let generation = self.generation.0.load(Ordering::Acquire);
+            if self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == self.size {
+                self.arrived.0.store(0, Ordering::Relaxed);
+                self.generation.0.store(generation.wrapping_add(1), Ordering::Release);
+            } else {
+                self.wait_for_others(generation)?;
+            }
+        }
+        if self.poisoned.load(Ordering::Acquire) { Err(Poisoned) } else { Ok(()) }
+    }
+
+    fn wait_for_others(&self, generation: usize) -> Result<(), Poisoned> {
+        let mut spins = 0;
+        while self.generation.0.load(Ordering::Acquire) == generation {
+            if self.poisoned.load(Ordering::Acquire) {
+                return Err(Poisoned);
+            }
+            if spins < SPINS {
+                spins += 1;
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        Ok(())
+    }
+
+    pub fn poison(&self) {
+        self.poisoned.store(true, Ordering::Release);
+    }
+
+    /// Makes the barrier fit for the next run. No rank may be inside.
+    pub fn reset(&self) {
+        self.arrived.0.store(0, Ordering::Relaxed);
+        self.poisoned.store(false, Ordering::Release);
+    }
+}
