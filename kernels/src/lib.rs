@@ -11,3 +11,6 @@ pub mod ops;
 pub mod rt;
 pub mod tape;
 pub mod tensor;
+
+#[cfg(test)]
+pub(crate) mod testing;
