@@ -26,7 +26,7 @@ class Zoo:
         try:
             family = importlib.import_module(f"models.{MODELS[name].family}")
             family.BUILDERS[name](self, partial)
-            os.replace(partial, path)  # a model is there whole or not at all
+            partial.replace(path)  # a model is there whole or not at all
         finally:
             partial.unlink(missing_ok=True)
         return path

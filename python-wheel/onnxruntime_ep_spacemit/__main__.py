@@ -8,9 +8,9 @@ import math
 import sys
 from typing import Any
 
-from . import __version__, _machine, _registration
-from ._render import columns, per_node, summary
+from . import __version__, _registration, machine
 from .comparison import ComparisonError, Settings, compare
+from .tables import columns, per_node, summary
 
 
 def main() -> int:
@@ -38,12 +38,14 @@ def show() -> int:
         rows.append(["onnxruntime", _registration.onnxruntime().__version__])
         for device in _registration.devices():
             metadata = " ".join(f"{key}={value}" for key, value in device.ep_metadata.items() if key != "library_path")
-            rows.append(["device", f"{device.ep_name} on {device.device.type.name}, vendor {device.ep_vendor} {metadata}"])
+            rows.append(
+                ["device", f"{device.ep_name} on {device.device.type.name}, vendor {device.ep_vendor} {metadata}"]
+            )
         status = 0
     except (ImportError, RuntimeError) as error:
         rows.append(["error", str(error)])
         status = 1
-    rows += [[label, text] for label, text in _machine.describe().items()]
+    rows += [[label, text] for label, text in machine.describe().items()]
     print(columns(rows, indent=""))
     return status
 
@@ -56,7 +58,9 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text)
         command.add_argument("model", metavar="MODEL.onnx")
         command.add_argument("--input", metavar="X.npz", help="inputs by name; made up when absent")
-        command.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dimension")
+        command.add_argument(
+            "--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dimension"
+        )
         command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="provider option")
         command.add_argument("--threads", type=int, default=0, help="intra-op threads of both providers")
         command.add_argument("--rounds", type=int, default=5, help="alternating rounds of timing")

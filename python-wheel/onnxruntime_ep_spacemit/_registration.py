@@ -37,7 +37,9 @@ def onnxruntime() -> ModuleType:
     try:
         module = importlib.import_module("onnxruntime")
     except ImportError as error:
-        raise ImportError(f"the {EP_NAME} provider needs onnxruntime 1.23 or newer (pip install onnxruntime)") from error
+        raise ImportError(
+            f"the {EP_NAME} provider needs onnxruntime 1.23 or newer (pip install onnxruntime)"
+        ) from error
     if not hasattr(module, "register_execution_provider_library"):
         version = getattr(module, "__version__", "of unknown version")
         raise ImportError(f"the {EP_NAME} provider needs onnxruntime 1.23 or newer; installed is {version}")

@@ -7,6 +7,7 @@ seconds to run for.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -111,10 +112,8 @@ def _assignment(session: Any) -> list[dict[str, str]] | None:
 def _memory(reset_peak: bool = False) -> dict[str, int]:
     """Resident and peak resident bytes of this process."""
     if reset_peak:
-        try:
+        with contextlib.suppress(OSError):  # the peak then also covers the start of the process
             Path("/proc/self/clear_refs").write_text("5")
-        except OSError:
-            pass  # the peak then also covers the start of the process
     fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return {key: int(fields[key].split()[0]) * 1024 for key in ("VmRSS", "VmHWM")}
 

@@ -7,6 +7,7 @@ Spacemit median).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import statistics
@@ -49,12 +50,14 @@ def compare(settings: Settings) -> dict[str, Any]:
 
     Raises ComparisonError when a provider fails, FileNotFoundError when there is no such model.
     """
-    if not os.path.isfile(settings.model):
-        raise FileNotFoundError(f"no such model: {settings.model}")
-    with open(settings.model, "rb") as model:  # neither provider shall pay for reading the disk
-        while model.read(1 << 24):
+    model = Path(settings.model)
+    if not model.is_file():
+        raise FileNotFoundError(f"no such model: {model}")
+    with model.open("rb") as file:  # neither provider shall pay for reading the disk
+        while file.read(1 << 24):
             pass
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
         extra = [_created_once(settings, folder) for _ in range(settings.creations - 1)]
         workers: dict[str, _Worker] = {}
         try:
@@ -88,10 +91,10 @@ def compare(settings: Settings) -> dict[str, Any]:
 class _Worker:
     """A measuring process that has created its session and run it once."""
 
-    def __init__(self, provider: str, settings: Settings, folder: str) -> None:
+    def __init__(self, provider: str, settings: Settings, folder: Path) -> None:
         self.provider = provider
-        self.outputs = os.path.join(folder, f"{provider}.npz")
-        self.report = settings.options.get("report") or os.path.join(folder, "report.json")
+        self.outputs = str(folder / f"{provider}.npz")
+        self.report = settings.options.get("report", str(folder / "report.json"))
         job = {
             "provider": provider,
             "model": settings.model,
@@ -101,35 +104,32 @@ class _Worker:
             "options": {**settings.options, "report": self.report},
             "outputs": self.outputs,
         }
-        self._log = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}._worker", json.dumps(job)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-        )
+        self._log = folder / f"{provider}.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", f"{__package__}._worker", json.dumps(job)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
         self.setup = self._answer()
 
     def run(self, seconds: float) -> dict[str, Any]:
         assert self._process.stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):  # when the process has died, its answer tells why
             print(seconds, file=self._process.stdin, flush=True)
-        except BrokenPipeError:
-            pass  # the process has died; reading its answer tells why
         return self._answer()
 
     def close(self) -> None:
         self._process.communicate()
-        self._log.close()
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
             status = self._process.wait()
-            self._log.seek(0)
-            words = self._log.read().decode(errors="replace").strip().splitlines()[-3:]
+            words = self._log.read_text(errors="replace").strip().splitlines()[-3:]
             raise ComparisonError(f"{self.provider}: the process ended with status {status}: {' '.join(words)}")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
@@ -138,7 +138,7 @@ class _Worker:
         return answer
 
 
-def _created_once(settings: Settings, folder: str) -> dict[str, dict[str, Any]]:
+def _created_once(settings: Settings, folder: Path) -> dict[str, dict[str, Any]]:
     """Set-up figures of both providers from processes that do nothing else."""
     setups = {}
     for provider in (CPU, EP_NAME):
@@ -185,7 +185,7 @@ def _latency(rounds: list[dict[str, Any]], threads: int) -> dict[str, Any]:
 
 def _provider_report(path: str) -> dict[str, Any]:
     """The JSON that the provider wrote at session creation; empty lists when it claimed nothing."""
-    if not os.path.exists(path):
+    if not Path(path).exists():
         return {"groups": [], "claims": [], "declines": []}
     report: dict[str, Any] = json.loads(Path(path).read_text())
     return report

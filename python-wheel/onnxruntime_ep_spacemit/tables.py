@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ._registration import EP_NAME
@@ -24,7 +24,7 @@ def summary(result: dict[str, Any]) -> str:
     threads = result["threads"] or "default"
     return "\n".join(
         [
-            f"{os.path.basename(result['model'])} on onnxruntime {result['onnxruntime']}, {threads} thread(s)",
+            f"{Path(result['model']).name} on onnxruntime {result['onnxruntime']}, {threads} thread(s)",
             f"  inputs: {inputs}",
             "",
             *_placement(result["placement"]),

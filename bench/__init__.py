@@ -1,0 +1,1 @@
+"""Benchmarks that run real models on the provider and on onnxruntime's CPU provider."""

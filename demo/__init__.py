@@ -1,0 +1,1 @@
+"""Programs that show the provider at work on real models."""

@@ -1,0 +1,99 @@
+//! Runs the lanes of `cargo xtask test` one after the other, each in a process with a log file, and sums up.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use crate::{Result, workspace};
+
+/// How often a long lane shows that it is alive.
+const PROGRESS: Duration = Duration::from_secs(30);
+/// Lines of the log that a failed lane shows.
+const TAIL: usize = 80;
+
+struct Outcome {
+    name: String,
+    passed: bool,
+    time: Duration,
+    tests: usize,
+}
+
+/// Runs `program test LANE` for every lane and fails unless all of them pass.
+pub fn run_all(program: &Path, names: &[String]) -> Result<()> {
+    let logs = workspace::target().join("test-logs");
+    fs::create_dir_all(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
+    let outcomes: Vec<Outcome> =
+        names.iter().map(|name| run(program, name, &logs.join(format!("{name}.log")))).collect::<Result<_>>()?;
+    print_summary(&outcomes);
+    if outcomes.iter().all(|one| one.passed) { Ok(()) } else { Err("not every lane passed".into()) }
+}
+
+fn run(program: &Path, name: &str, log: &Path) -> Result<Outcome> {
+    println!("== {name}");
+    let start = Instant::now();
+    let file = File::create(log).map_err(|error| format!("cannot write {}: {error}", log.display()))?;
+    let second = file.try_clone().map_err(|error| format!("cannot write {}: {error}", log.display()))?;
+    let mut command = Command::new(program);
+    command.args(["test", name]).stdout(file).stderr(second);
+    let status = wait(&mut command, start, log)?;
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let outcome = Outcome {
+        name: name.to_owned(),
+        passed: status.success(),
+        time: start.elapsed(),
+        tests: tests_passed(&text),
+    };
+    if !outcome.passed {
+        let lines: Vec<&str> = text.lines().collect();
+        println!("{}", lines[lines.len().saturating_sub(TAIL)..].join("\n"));
+        println!("== {name} failed; the whole log is {}", log.display());
+    }
+    Ok(outcome)
+}
+
+fn wait(command: &mut Command, start: Instant, log: &Path) -> Result<ExitStatus> {
+    let mut child = command.spawn().map_err(|error| format!("cannot start the lane: {error}"))?;
+    let mut next = PROGRESS;
+    loop {
+        if let Some(status) = child.try_wait().map_err(|error| format!("cannot wait for the lane: {error}"))? {
+            return Ok(status);
+        }
+        if start.elapsed() >= next {
+            next += PROGRESS;
+            let text = fs::read_to_string(log).unwrap_or_default();
+            let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+            println!("   {:3} s  {}", start.elapsed().as_secs(), last.trim());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Sum of the counts before the word "passed", as cargo test and pytest print them.
+fn tests_passed(log: &str) -> usize {
+    let words: Vec<&str> = log.split_whitespace().collect();
+    let counts = words.windows(2).filter(|pair| pair[1].trim_end_matches([';', ',']) == "passed");
+    counts.filter_map(|pair| pair[0].parse::<usize>().ok()).sum()
+}
+
+fn print_summary(outcomes: &[Outcome]) {
+    println!("\n{:16} {:7} {:>7} {:>6}", "lane", "result", "seconds", "tests");
+    for one in outcomes {
+        let result = if one.passed { "passed" } else { "FAILED" };
+        let tests = if one.tests > 0 { one.tests.to_string() } else { String::new() };
+        println!("{:16} {result:7} {:7.1} {tests:>6}", one.name, one.time.as_secs_f64());
+    }
+    let passed = outcomes.iter().filter(|one| one.passed).count();
+    println!("\n{passed} passed, {} failed", outcomes.len() - passed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_both_runners_are_summed() {
+        let log = "test result: ok. 5 passed; 0 failed;\n===== 12 passed, 1 warning in 3.4s =====\nthe 3 of us passed";
+        assert_eq!(tests_passed(log), 17);
+    }
+}

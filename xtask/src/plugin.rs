@@ -1,0 +1,48 @@
+//! Building the plugin library and its wheel.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::python::{Venv, system_python};
+use crate::{Result, process, workspace};
+
+/// `cargo xtask wheel`
+pub fn run_wheel(arguments: &[String]) -> Result<()> {
+    if !arguments.is_empty() {
+        return Err("wheel takes no arguments".into());
+    }
+    println!("{}", wheel()?.display());
+    Ok(())
+}
+
+/// Builds the plugin library in release mode and returns its path.
+pub fn library() -> Result<PathBuf> {
+    println!("building the plugin library");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(workspace::root());
+    process::run(cargo.args(["build", "--release", "--package", "onnxruntime-ep-spacemit"]))?;
+    Ok(workspace::cargo_target().join("release/libonnxruntime_ep_spacemit.so"))
+}
+
+/// Builds the wheel around the plugin library and returns its path.
+pub fn wheel() -> Result<PathBuf> {
+    let library = library()?;
+    let wheels = workspace::target().join("wheels");
+    fs::create_dir_all(&wheels).map_err(|error| format!("cannot make {}: {error}", wheels.display()))?;
+    let mut python = system_python();
+    python
+        .current_dir(workspace::root().join("python-wheel"))
+        .env("SPACEMIT_EP_LIBRARY", library)
+        .args(["-B", "-c", "import sys, wheel_builder; print(wheel_builder.build_wheel(sys.argv[1]))"])
+        .arg(&wheels);
+    Ok(wheels.join(process::output(&mut python)?.trim()))
+}
+
+/// The environment of this onnxruntime version with a fresh build of our wheel in it.
+pub fn installed(onnxruntime: &str) -> Result<Venv> {
+    let wheel = wheel()?;
+    let venv = Venv::with_onnxruntime(onnxruntime)?;
+    venv.install_wheel(&wheel)?;
+    Ok(venv)
+}

@@ -1,0 +1,82 @@
+//! `cargo xtask test`: every check of the project, as lanes.
+
+use std::process::Command;
+
+use crate::python::{OLDER_ONNXRUNTIMES, Venv, newest_onnxruntime};
+use crate::{Result, lanes, licences, plugin, process, workspace};
+
+/// What the Python tests and the model builders need beside onnxruntime.
+const TEST_PACKAGES: &[&str] = &["pytest", "onnx==1.23.2", "safetensors", "sympy"];
+/// The part of the Python tests that runs on every version of onnxruntime.
+const TESTS_OF_ALL_VERSIONS: &[&str] = &["tests/python/test_package.py", "tests/python/test_append.py"];
+
+struct Lane {
+    name: String,
+    run: Box<dyn Fn() -> Result<()>>,
+}
+
+/// Runs one lane here when one is named, else the named lanes, or all, each in a process of its own.
+pub fn run(arguments: &[String]) -> Result<()> {
+    let program = std::env::current_exe().map_err(|error| format!("cannot tell the path of this program: {error}"))?;
+    let lanes = lanes();
+    for name in arguments {
+        if !lanes.iter().any(|lane| lane.name == *name) {
+            let known: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
+            return Err(format!("there is no lane {name}; there are: {}", known.join(", ")));
+        }
+    }
+    if let [name] = arguments {
+        return lanes.iter().filter(|lane| lane.name == *name).try_for_each(|lane| (lane.run)());
+    }
+    let names = if arguments.is_empty() { lanes.into_iter().map(|lane| lane.name).collect() } else { arguments.to_vec() };
+    lanes::run_all(&program, &names)
+}
+
+fn lanes() -> Vec<Lane> {
+    let mut lanes = vec![
+        lane("rustfmt", || cargo(&["fmt", "--all", "--check"])),
+        lane("licences", licences::check),
+        lane("ruff", ruff),
+        lane("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+        lane("rust", rust),
+        lane("python", || python(&newest_onnxruntime()?, &["tests/python"])),
+    ];
+    for version in OLDER_ONNXRUNTIMES {
+        lanes.push(lane(&format!("python-{version}"), || python(version, TESTS_OF_ALL_VERSIONS)));
+    }
+    lanes
+}
+
+fn lane(name: &str, run: impl Fn() -> Result<()> + 'static) -> Lane {
+    Lane { name: name.to_owned(), run: Box::new(run) }
+}
+
+fn cargo(arguments: &[&str]) -> Result<()> {
+    process::run(Command::new(env!("CARGO")).current_dir(workspace::root()).args(arguments))
+}
+
+fn ruff() -> Result<()> {
+    let venv = Venv::open("tools")?;
+    venv.require(&["ruff==0.17.6"])?;
+    process::run(venv.python().args(["-m", "ruff", "format", "--check", "."]))?;
+    process::run(venv.python().args(["-m", "ruff", "check", "."]))
+}
+
+/// The tests of the workspace; those of the package `e2e` load the newest onnxruntime and the plugin library.
+fn rust() -> Result<()> {
+    let venv = Venv::with_onnxruntime(&newest_onnxruntime()?)?;
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .current_dir(workspace::root())
+        .env("SPACEMIT_EP_LIBRARY", plugin::library()?)
+        .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?)
+        .args(["test", "--workspace"]);
+    process::run(&mut cargo)
+}
+
+fn python(onnxruntime: &str, tests: &[&str]) -> Result<()> {
+    println!("onnxruntime {onnxruntime}");
+    let venv = plugin::installed(onnxruntime)?;
+    venv.require(TEST_PACKAGES)?;
+    process::run(venv.python().args(["-m", "pytest", "-q"]).args(tests))
+}
