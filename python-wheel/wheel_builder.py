@@ -65,7 +65,7 @@ def platform_tag(library):
     if library[:5] != b"\x7fELF\x02":
         raise RuntimeError(f"{LIBRARY} is not a 64-bit ELF file")
     machine = MACHINES[struct.unpack_from("<H", library, 18)[0]]
-    minor = max(int(number) for number in re.findall(rb"\0GLIBC_2\.(\d+)(?:\.\d+)?\0", library))
+    minor = max(int(number) for number in re.findall(rb"\0GLIBC_2\.(\d+)(?:\.\d+)?(?=\0)", library))
     return f"manylinux_2_{minor}_{machine}"
 
 

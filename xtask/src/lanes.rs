@@ -38,12 +38,8 @@ fn run(program: &Path, name: &str, log: &Path) -> Result<Outcome> {
     command.args(["test", name]).stdout(file).stderr(second);
     let status = wait(&mut command, start, log)?;
     let text = fs::read_to_string(log).unwrap_or_default();
-    let outcome = Outcome {
-        name: name.to_owned(),
-        passed: status.success(),
-        time: start.elapsed(),
-        tests: tests_passed(&text),
-    };
+    let outcome =
+        Outcome { name: name.to_owned(), passed: status.success(), time: start.elapsed(), tests: tests_passed(&text) };
     if !outcome.passed {
         let lines: Vec<&str> = text.lines().collect();
         println!("{}", lines[lines.len().saturating_sub(TAIL)..].join("\n"));

@@ -12,10 +12,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// Runs `command` to its end and returns what it wrote to standard output.
 pub fn output(command: &mut Command) -> Result<String> {
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| cannot_start(command, &error))?;
+    let output = command.stderr(Stdio::inherit()).output().map_err(|error| cannot_start(command, &error))?;
     if !output.status.success() {
         return Err(format!("{} ended with {}", describe(command), output.status));
     }

@@ -119,10 +119,8 @@ pub fn newest_onnxruntime() -> Result<String> {
     let mut pip = Venv::open("tools")?.python();
     let listing = process::output(pip.args(["-m", "pip", "index", "versions", "onnxruntime"]))
         .map_err(|error| format!("cannot look up the newest onnxruntime: {error}"))?;
-    let version = listing
-        .split(['(', ')'])
-        .nth(1)
-        .ok_or_else(|| format!("cannot read what pip index printed: {listing}"))?;
+    let version =
+        listing.split(['(', ')']).nth(1).ok_or_else(|| format!("cannot read what pip index printed: {listing}"))?;
     println!("the newest onnxruntime is {version}");
     fs::write(&known, version).map_err(|error| format!("cannot write {}: {error}", known.display()))?;
     Ok(version.to_owned())

@@ -28,7 +28,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     if let [name] = arguments {
         return lanes.iter().filter(|lane| lane.name == *name).try_for_each(|lane| (lane.run)());
     }
-    let names = if arguments.is_empty() { lanes.into_iter().map(|lane| lane.name).collect() } else { arguments.to_vec() };
+    let names =
+        if arguments.is_empty() { lanes.into_iter().map(|lane| lane.name).collect() } else { arguments.to_vec() };
     lanes::run_all(&program, &names)
 }
 
