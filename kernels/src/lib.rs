@@ -5,9 +5,12 @@
 //! [`driver::Driver`] that every worker of a [`rt::Team`] enters together.
 
 pub mod driver;
+pub mod host;
 pub mod isa;
 pub mod mem;
 pub mod ops;
+pub mod pack;
+pub mod reference;
 pub mod rt;
 pub mod tape;
 pub mod tensor;

@@ -1,0 +1,23 @@
+//! The host engine: thin adapters over `rten-gemm`.
+
+mod gemm;
+
+use std::sync::Once;
+
+pub(crate) use gemm::{F32Panels, PANEL, matrix};
+
+/// Keeps the loops inside `rten` on the rank that called them, by giving rayon a global pool of one thread. Ranks are
+/// the only parallelism of a run. Later calls do nothing.
+///
+/// Every constructor of the host engine calls this, so it needs no call from outside.
+pub fn init() {
+    static DONE: Once = Once::new();
+    DONE.call_once(|| {
+        if rayon::ThreadPoolBuilder::new().num_threads(1).build_global().is_err() && rayon::current_num_threads() > 1 {
+            tracing::warn!(
+                threads = rayon::current_num_threads(),
+                "a global rayon pool exists already; matrix products may use its threads beside the worker threads"
+            );
+        }
+    });
+}

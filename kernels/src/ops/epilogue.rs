@@ -1,0 +1,264 @@
+//! What a matrix product does to its accumulators before they become the output.
+//!
+//! The order is fixed: accumulate, scale, add the bias, then the residual and the activation in the order that
+//! [`Residual::position`] says, store. All of it is f32.
+
+use std::fmt;
+use std::ops::Range;
+
+use rten_simd::ops::{BitOps, NumOps};
+use rten_simd::{Elem, Isa, Simd, SimdOp, SimdUnaryOp};
+use rten_vecmath::{ApproxGelu, Gelu, Sigmoid, Silu, Swish, Tanh};
+
+use crate::tape::{Io, SharedOut};
+
+/// An elementwise function at the end of a matrix product. NaN stays NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Activation {
+    #[default]
+    Identity,
+    /// `max(x, 0)`
+    Relu,
+    /// `x/2 (1 + erf(x/sqrt 2))`
+    Gelu,
+    /// `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`
+    GeluTanh,
+    /// `x sigmoid(x)`
+    Silu,
+    /// `x sigmoid(alpha x)`
+    QuickGelu { alpha: f32 },
+    Sigmoid,
+    Tanh,
+    /// `min(max(x, low), high)`
+    Clip { low: f32, high: f32 },
+}
+
+/// Where the residual enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    BeforeActivation,
+    AfterActivation,
+}
+
+/// `factor * residual[row, column]` is added to the product.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Residual {
+    pub position: Position,
+    pub factor: f32,
+    /// Strides of the residual's rows and columns in elements; 0 repeats it. The column stride is 0 or 1.
+    pub strides: [usize; 2],
+}
+
+/// The end of a matrix product whose output has `n` columns.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Epilogue {
+    /// The step has a bias operand: `n` values, one for each column.
+    pub bias: bool,
+    pub activation: Activation,
+    /// The step has a residual operand.
+    pub residual: Option<Residual>,
+}
+
+impl Epilogue {
+    /// Leaves the product as it is.
+    pub const NONE: Self = Self { bias: false, activation: Activation::Identity, residual: None };
+
+    /// The operands behind input `first` of the step: bias, then residual.
+    pub(crate) fn operands<'a>(&self, io: &Io<'a>, first: usize) -> EpilogueOperands<'a> {
+        let residual = first + usize::from(self.bias);
+        EpilogueOperands {
+            bias: if self.bias { io.input(first) } else { &[] },
+            residual: if self.residual.is_some() { io.input(residual) } else { &[] },
+        }
+    }
+
+    /// Checks the sizes of the operands against an output of `m x n`.
+    ///
+    /// # Panics
+    /// When an operand is too short, which the planner must not let happen.
+    pub(crate) fn check(&self, m: usize, n: usize, operands: &EpilogueOperands<'_>) {
+        assert_eq!(operands.bias.len(), if self.bias { n } else { 0 }, "bias length");
+        if let (Some(residual), false) = (self.residual, m == 0 || n == 0) {
+            let [row, column] = residual.strides;
+            assert!(column <= 1, "residual column stride");
+            assert!(operands.residual.len() > (m - 1) * row + (n - 1) * column, "residual length");
+        }
+    }
+
+    /// Applies the epilogue to the accumulators of `block` and stores the result in `out`, which has `n` columns.
+    ///
+    /// # Safety
+    /// No other rank touches the block of the output, and the caller holds no slice of it.
+    pub(crate) unsafe fn store<A: Accumulators>(
+        &self,
+        accumulators: A,
+        block: &Block,
+        operands: &EpilogueOperands<'_>,
+        out: SharedOut<'_, f32>,
+        n: usize,
+    ) {
+        macro_rules! store {
+            ($activation:expr) => {
+                Store { epilogue: self, activation: $activation, accumulators, block, operands, out, n }.dispatch()
+            };
+        }
+        match self.activation {
+            Activation::Identity => store!(Identity),
+            Activation::Relu => store!(Clamp { low: 0.0, high: f32::INFINITY }),
+            Activation::Clip { low, high } => store!(Clamp { low, high }),
+            Activation::Gelu => store!(Gelu {}),
+            Activation::GeluTanh => store!(ApproxGelu {}),
+            Activation::Silu => store!(Silu {}),
+            Activation::QuickGelu { alpha } => store!(Swish { alpha }),
+            Activation::Sigmoid => store!(Sigmoid {}),
+            Activation::Tanh => store!(Tanh {}),
+        }
+    }
+}
+
+/// e.g. ` bias gelu residual`, with a leading space where there is anything to say.
+impl fmt::Display for Epilogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let before = self.residual.is_some_and(|residual| residual.position == Position::BeforeActivation);
+        let after = self.residual.is_some() && !before;
+        let words = [(self.bias, " bias"), (before, " residual")];
+        words.iter().filter(|word| word.0).try_for_each(|word| f.write_str(word.1))?;
+        match self.activation {
+            Activation::Identity => Ok(()),
+            Activation::Relu => f.write_str(" relu"),
+            Activation::Gelu => f.write_str(" gelu"),
+            Activation::GeluTanh => f.write_str(" gelu_tanh"),
+            Activation::Silu => f.write_str(" silu"),
+            Activation::QuickGelu { alpha } => write!(f, " quick_gelu({alpha})"),
+            Activation::Sigmoid => f.write_str(" sigmoid"),
+            Activation::Tanh => f.write_str(" tanh"),
+            Activation::Clip { low, high } => write!(f, " clip({low}, {high})"),
+        }?;
+        if after { f.write_str(" residual") } else { Ok(()) }
+    }
+}
+
+/// Part of an output matrix.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub rows: Range<usize>,
+    pub columns: Range<usize>,
+}
+
+/// Operands of an epilogue; empty where the epilogue has none.
+pub(crate) struct EpilogueOperands<'a> {
+    pub bias: &'a [f32],
+    pub residual: &'a [f32],
+}
+
+/// The scaled sums of a block, before the epilogue.
+pub(crate) trait Accumulators {
+    /// Elements `column..column + lanes` of a row, both counted inside the block; further lanes hold anything.
+    fn load<I: Isa>(&self, isa: I, row: usize, column: usize, lanes: usize) -> I::F32;
+}
+
+/// Sums that are final already: row-major, `columns` wide.
+pub(crate) struct Tile<'a> {
+    pub sums: &'a [f32],
+    pub columns: usize,
+}
+
+impl Accumulators for Tile<'_> {
+    #[inline(always)]
+    fn load<I: Isa>(&self, isa: I, row: usize, column: usize, lanes: usize) -> I::F32 {
+        load(isa.f32(), &self.sums[row * self.columns + column..], lanes)
+    }
+}
+
+/// The first `lanes` elements of `values`; all of the vector when it has so many lanes.
+#[inline(always)]
+pub(crate) fn load<T: Elem, O: NumOps<T>>(ops: O, values: &[T], lanes: usize) -> O::Simd {
+    if lanes == ops.len() { ops.load(values) } else { ops.load_pad(&values[..lanes]).0 }
+}
+
+struct Store<'a, A, F> {
+    epilogue: &'a Epilogue,
+    activation: F,
+    accumulators: A,
+    block: &'a Block,
+    operands: &'a EpilogueOperands<'a>,
+    out: SharedOut<'a, f32>,
+    n: usize,
+}
+
+impl<A: Accumulators, F: SimdUnaryOp<f32>> SimdOp for Store<'_, A, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let Block { rows, columns } = self.block;
+        for row in rows.clone() {
+            let start = row * self.n;
+            // SAFETY: `Epilogue::store`'s contract makes the block ours, and rows do not overlap.
+            let out = unsafe { self.out.range(start + columns.start..start + columns.end) };
+            for (index, out) in out.chunks_mut(isa.f32().len()).enumerate() {
+                let column = index * isa.f32().len();
+                let sums = self.accumulators.load(isa, row - rows.start, column, out.len());
+                store(isa.f32(), self.finish(isa, sums, row, columns.start + column, out.len()), out);
+            }
+        }
+    }
+}
+
+impl<A, F: SimdUnaryOp<f32>> Store<'_, A, F> {
+    /// Bias, residual and activation of `lanes` elements from `[row, column]` of the output on.
+    #[inline(always)]
+    fn finish<I: Isa>(&self, isa: I, sums: I::F32, row: usize, column: usize, lanes: usize) -> I::F32 {
+        let ops = isa.f32();
+        let mut x = sums;
+        if self.epilogue.bias {
+            x = ops.add(x, load(ops, &self.operands.bias[column..], lanes));
+        }
+        let Some(residual) = self.epilogue.residual else {
+            return self.activation.eval(isa, x);
+        };
+        let [row_stride, column_stride] = residual.strides;
+        let values = &self.operands.residual[row * row_stride + column * column_stride..];
+        let added = if column_stride == 0 { ops.splat(values[0]) } else { load(ops, values, lanes) };
+        let factor = ops.splat(residual.factor);
+        match residual.position {
+            Position::BeforeActivation => self.activation.eval(isa, ops.mul_add(added, factor, x)),
+            Position::AfterActivation => ops.mul_add(added, factor, self.activation.eval(isa, x)),
+        }
+    }
+}
+
+#[inline(always)]
+fn store<O: NumOps<f32>>(ops: O, x: O::Simd, out: &mut [f32]) {
+    if out.len() == ops.len() {
+        ops.store(x, out);
+    } else {
+        let lanes = x.to_array();
+        out.copy_from_slice(&lanes.as_ref()[..out.len()]);
+    }
+}
+
+struct Identity;
+
+impl SimdUnaryOp<f32> for Identity {
+    #[inline(always)]
+    fn eval<I: Isa>(&self, _isa: I, x: I::F32) -> I::F32 {
+        x
+    }
+}
+
+struct Clamp {
+    low: f32,
+    high: f32,
+}
+
+impl SimdUnaryOp<f32> for Clamp {
+    #[inline(always)]
+    fn eval<I: Isa>(&self, isa: I, x: I::F32) -> I::F32 {
+        let ops = isa.f32();
+        let (low, high) = (ops.splat(self.low), ops.splat(self.high));
+        // Selecting by comparison keeps NaN, which no comparison selects against.
+        let x = ops.select(low, x, ops.lt(x, low));
+        ops.select(high, x, ops.gt(x, high))
+    }
+}

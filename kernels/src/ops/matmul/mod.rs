@@ -1,0 +1,5 @@
+//! f32 matrix products with an epilogue.
+
+mod constant;
+
+pub use constant::MatMul;
