@@ -45,12 +45,8 @@ fn measure(driver: Box<dyn Driver>, inputs: &[&[u8]], m: usize, k: usize, n: usi
     let mut buffers: Vec<Buffer> =
         inputs.iter().enumerate().map(|(i, input)| Buffer { place: Place::Input(i), bytes: input.len() }).collect();
     buffers.push(Buffer { place: Place::Output(0), bytes: m * n * 4 });
-    let step = Step {
-        driver,
-        inputs: (0..inputs.len()).collect(),
-        outputs: [inputs.len()].into_iter().collect(),
-        label: 0,
-    };
+    let step =
+        Step { driver, inputs: (0..inputs.len()).collect(), outputs: [inputs.len()].into_iter().collect(), label: 0 };
     let tape = Tape::new(buffers, vec![step]).expect("operands are distinct");
     let team = Team::new(threads).expect("threads start");
     let (mut workspace, mut output) = (Workspace::new(), AlignedBuf::zeroed(m * n * 4));

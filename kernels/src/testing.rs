@@ -45,3 +45,14 @@ pub(crate) fn run_one<T: Element>(
     let outputs = run(driver, ranks, inputs, &[len * size_of::<T>()])?;
     Ok(bytemuck::cast_slice(&outputs[0]).to_vec())
 }
+
+/// A fixed sequence of numbers in -1..1, another for each seed.
+pub(crate) fn floats(len: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed;
+    (0..len)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        })
+        .collect()
+}

@@ -26,11 +26,16 @@ pub enum Activation {
     /// `x sigmoid(x)`
     Silu,
     /// `x sigmoid(alpha x)`
-    QuickGelu { alpha: f32 },
+    QuickGelu {
+        alpha: f32,
+    },
     Sigmoid,
     Tanh,
     /// `min(max(x, low), high)`
-    Clip { low: f32, high: f32 },
+    Clip {
+        low: f32,
+        high: f32,
+    },
 }
 
 /// Where the residual enters.

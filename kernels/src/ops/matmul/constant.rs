@@ -53,8 +53,13 @@ impl Driver for MatMul {
         let operands = self.epilogue.operands(io, 1);
         self.epilogue.check(m, n, &operands);
         let out = io.output::<f32>(0);
-        let shape =
-            ranks::Matrix { m, row_grain: ROW_GRAIN, panels: self.weights.panels(), panel: self.weights.layout().panel(), k };
+        let shape = ranks::Matrix {
+            m,
+            row_grain: ROW_GRAIN,
+            panels: self.weights.panels(),
+            panel: self.weights.layout().panel(),
+            k,
+        };
         let (rows, share) = shape.share(worker);
         let tile: &mut [f32] = bytemuck::cast_slice_mut(scratch);
         for start in rows.clone().step_by(BLOCK_ROWS) {

@@ -3,3 +3,6 @@
 mod constant;
 
 pub use constant::MatMul;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::driver::RunError;
+use crate::ops::epilogue::{Activation, Epilogue, Position, Residual};
+use crate::pack::{PackLayout, PackedWeights, WeightData, WeightSource};
+use crate::reference;
+use crate::testing::{floats, run_one};
+
+fn pack(b: &[f32], k: usize, n: usize, transposed: bool) -> Arc<PackedWeights> {
+    let source = WeightSource { data: WeightData::F32(b), k, n, transposed };
+    Arc::new(PackedWeights::pack(PackLayout::HostF32, source).unwrap())
+}
+
+fn transpose(x: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+    (0..rows * columns).map(|i| x[i % rows * columns + i / rows]).collect()
+}
+
+/// Bound of the rounding error of a sum of `k` products of numbers up to `bound`, and of what the epilogue adds.
+fn tolerance(k: usize, bound: f64) -> f64 {
+    f64::from(f32::EPSILON) * (k + 1) as f64 * bound * 2.0
+}
+
+fn assert_close(actual: &[f32], expected: &[f64], tolerance: f64, what: &str) {
+    assert_eq!(actual.len(), expected.len());
+    for (index, (&a, &e)) in actual.iter().zip(expected).enumerate() {
+        assert!((f64::from(a) - e).abs() <= tolerance, "{what}: element {index} is {a}, not {e}");
+    }
+}
+
+#[test]
+fn products_of_all_shapes_are_right() {
+    for m in [1, 2, 5, 6, 7, 131, 132, 133, 271] {
+        for (k, n) in [(1, 1), (3, 63), (256, 64), (257, 65), (31, 200)] {
+            let (a, b) = (floats(m * k, 1), floats(k * n, 2));
+            let expected = reference::matmul::matmul(&a, &b, m, k, n);
+            for ranks in 1..=3 {
+                for (a_transposed, b_transposed) in [(false, false), (true, false), (false, true)] {
+                    let stored_a = if a_transposed { transpose(&a, m, k) } else { a.clone() };
+                    let stored_b = if b_transposed { transpose(&b, k, n) } else { b.clone() };
+                    let weights = pack(&stored_b, k, n, b_transposed);
+                    let driver = MatMul::new(m, a_transposed, 1.0, weights, Epilogue::NONE);
+                    let y = run_one::<f32>(driver, ranks, &[bytemuck::cast_slice(&stored_a)], m * n).unwrap();
+                    assert_close(&y, &expected, tolerance(k, 1.0), &format!("{m}x{k}x{n} on {ranks} ranks"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn empty_dimensions_give_zero_or_nothing() {
+    let bias = floats(70, 3);
+    let epilogue = Epilogue { bias: true, ..Epilogue::NONE };
+    let driver = MatMul::new(3, false, 1.0, pack(&[], 0, 70, false), epilogue);
+    let y = run_one::<f32>(driver, 2, &[&[], bytemuck::cast_slice(&bias)], 3 * 70).unwrap();
+    assert_eq!(y, [&bias[..], &bias, &bias].concat());
+    for (m, k, n) in [(0, 4, 5), (4, 5, 0)] {
+        let driver = MatMul::new(m, false, 1.0, pack(&floats(k * n, 1), k, n, false), Epilogue::NONE);
+        assert!(run_one::<f32>(driver, 2, &[bytemuck::cast_slice(&floats(m * k, 1))], 0).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn the_epilogue_runs_in_its_order() {
+    let (m, k, n) = (7, 20, 67);
+    let (a, b, bias, residual) = (floats(m * k, 1), floats(k * n, 2), floats(n, 3), floats(m * n, 4));
+    let product = reference::matmul::matmul(&a, &b, m, k, n);
+    for position in [Position::BeforeActivation, Position::AfterActivation] {
+        for strides in [[n, 1], [0, 1], [1, 0], [0, 0]] {
+            let residual_of = Residual { position, factor: -0.5, strides };
+            let activation = Activation::Clip { low: -0.25, high: 0.75 };
+            let epilogue = Epilogue { bias: true, activation, residual: Some(residual_of) };
+            let driver = MatMul::new(m, false, 0.5, pack(&b, k, n, false), epilogue);
+            let inputs = [&a, &bias, &residual].map(|x| bytemuck::cast_slice(x));
+            let y = run_one::<f32>(driver, 2, &inputs, m * n).unwrap();
+            let expected: Vec<f64> = (0..m * n)
+                .map(|i| {
+                    let (row, column) = (i / n, i % n);
+                    let added = -0.5 * f64::from(residual[row * strides[0] + column * strides[1]]);
+                    let x = 0.5 * product[i] + f64::from(bias[column]);
+                    match position {
+                        Position::BeforeActivation => (x + added).clamp(-0.25, 0.75),
+                        Position::AfterActivation => x.clamp(-0.25, 0.75) + added,
+                    }
+                })
+                .collect();
+            assert_close(&y, &expected, tolerance(k, 1.0), &format!("{position:?} {strides:?}"));
+        }
+    }
+}
+
+#[test]
+fn activations_follow_their_formulas_and_keep_nan() {
+    let x: Vec<f32> = (-400..=400).map(|i| i as f32 / 40.0).chain([f32::NAN, 60.0, -60.0]).collect();
+    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let cases: [(Activation, &dyn Fn(f64) -> f64); 8] = [
+        (Activation::Identity, &|x| x),
+        (Activation::Relu, &|x| x.max(0.0)),
+        (Activation::Gelu, &reference::matmul::gelu),
+        (Activation::GeluTanh, &|x| {
+            0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x)).tanh())
+        }),
+        (Activation::Silu, &|x| x * sigmoid(x)),
+        (Activation::QuickGelu { alpha: 1.702 }, &|x| x * sigmoid(1.702 * x)),
+        (Activation::Sigmoid, &sigmoid),
+        (Activation::Tanh, &f64::tanh),
+    ];
+    for (activation, formula) in cases {
+        let epilogue = Epilogue { activation, ..Epilogue::NONE };
+        let driver = MatMul::new(x.len(), false, 1.0, pack(&[1.0], 1, 1, false), epilogue);
+        let y = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&x)], x.len()).unwrap();
+        for (&x, &y) in x.iter().zip(&y) {
+            let expected = formula(f64::from(x));
+            // The vectorised functions are documented to a few units in the last place of their largest terms.
+            let tolerance = 8.0 * f64::from(f32::EPSILON) * f64::from(x).abs().max(1.0);
+            let close = if x.is_nan() { y.is_nan() } else { (f64::from(y) - expected).abs() <= tolerance };
+            assert!(close, "{activation:?}({x}) is {y}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_weight_that_was_never_packed_is_an_error() {
+    let weights = Arc::new(PackedWeights::planned(PackLayout::HostF32, 4, 4));
+    let driver = MatMul::new(1, false, 1.0, weights, Epilogue::NONE);
+    let result = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&[0f32; 4])], 4);
+    assert!(matches!(result, Err(RunError::Weights(_))));
+}
