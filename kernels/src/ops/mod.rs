@@ -2,21 +2,21 @@
 
 pub mod concat;
 pub mod cum_sum;
+pub mod epilogue;
 pub mod eye;
 pub mod fill;
 pub mod gather;
 pub mod gather_elements;
 pub mod gather_nd;
 mod indices;
+pub mod matmul;
 pub mod one_hot;
 pub mod pad;
 pub mod range;
+mod ranks;
 pub mod scatter_elements;
 pub mod scatter_nd;
 pub mod split;
-pub mod epilogue;
-pub mod matmul;
-mod ranks;
 pub mod strided_copy;
 pub mod trilu;
 mod walk;
