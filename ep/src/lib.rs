@@ -1,1 +1,26 @@
+//! The thinking part of the SpacemiT execution provider: what to claim, how to fuse it, how to run it.
+//!
+//! [`Provider::claim`] decides which nodes of a graph run here, [`Provider::compile`] turns a claimed group into a
+//! [`CompiledGroup`], and [`CompiledGroup::begin`] plans and runs it for concrete shapes. A plan is a pure function of
+//! graph, shapes and [`Target`]; the crate knows neither ONNX Runtime nor the machine and has no `unsafe`.
+#![forbid(unsafe_code)]
 
+pub mod claim;
+mod error;
+mod exec;
+pub mod fuse;
+pub mod ir;
+pub mod ops;
+mod options;
+pub mod plan;
+mod provider;
+mod report;
+#[cfg(test)]
+mod testing;
+
+pub use error::Error;
+pub use exec::{CompiledGroup, Run};
+pub use kernels::isa::Target;
+pub use kernels::tensor::{DType, TensorView};
+pub use options::Options;
+pub use provider::{Claims, Provider};

@@ -78,6 +78,20 @@ pub enum TapeRunError {
     Team(TeamError),
 }
 
+impl std::fmt::Display for TapeRunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TapeRunError::Size { index, given, expected } => {
+                write!(f, "operand {index} has {given} bytes, expected {expected}")
+            }
+            TapeRunError::Step { error, .. } => error.fmt(f),
+            TapeRunError::Team(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TapeRunError {}
+
 impl Tape {
     /// Checks `steps` against `buffers`.
     ///

@@ -1,5 +1,7 @@
-//! What a plan is made for: core kinds, instruction sets and their geometry. Plain data; nothing here reads the machine.
+//! What a plan is made for: core kinds, instruction sets and their geometry.
 
+mod probe;
 mod target;
 
+pub use probe::physical_cores;
 pub use target::{CoreKind, Engine, Target};

@@ -1,6 +1,8 @@
 //! Drivers: one file per operation. `new()` fixes shapes and strides, `run()` loops.
 
 pub mod concat;
+pub mod convert;
+pub mod copy;
 pub mod cum_sum;
 pub mod epilogue;
 pub mod eye;

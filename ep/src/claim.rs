@@ -1,0 +1,132 @@
+//! Which nodes the provider takes, and in which groups.
+
+use std::collections::HashMap;
+
+use crate::fuse;
+use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::ops::{self, Code, Decline, Lower, Op, Packing, Work};
+use crate::options::ClaimOption;
+use crate::{Options, Target};
+
+/// Fate of each node of a graph after fusion.
+pub struct Partition<'w> {
+    /// The graph after fusion.
+    pub graph: Graph<'w>,
+    /// Claimed nodes of each group, in topological order.
+    pub groups: Vec<Vec<NodeId>>,
+    pub declines: Vec<(NodeId, Decline)>,
+}
+
+/// A group with no heavy node must have this many light ones to be worth its boundary.
+const LIGHT_NODES: usize = 8;
+
+/// Fuses `graph`, lowers every node and merges the ones that lower into few convex groups.
+pub fn partition<'w>(mut graph: Graph<'w>, target: &Target, options: &Options) -> Partition<'w> {
+    fuse::run(&mut graph, target, options);
+    let mut declines = Vec::new();
+    let mut lowered = HashMap::new();
+    for (id, node) in graph.nodes() {
+        match lower(&graph, node, target, options) {
+            Ok(op) => {
+                lowered.insert(id, op);
+            }
+            Err(decline) => declines.push((id, decline)),
+        }
+    }
+    decline_data_dependent(&graph, &mut lowered, &mut declines);
+    let mut groups = group(&graph, &lowered);
+    if options.claim == ClaimOption::Auto {
+        groups.retain(|nodes| {
+            let worth = is_worth(&graph, nodes);
+            if !worth {
+                let reason = "the group has too little work to be worth its boundary";
+                declines.extend(nodes.iter().map(|&id| (id, Decline::new(Code::Worth, reason))));
+            }
+            worth
+        });
+    }
+    Partition { graph, groups, declines }
+}
+
+fn lower(graph: &Graph<'_>, node: &Node<'_>, target: &Target, options: &Options) -> Result<Box<dyn Op>, Decline> {
+    if let Some(option) = disabled(node, options) {
+        return Err(Decline::new(Code::Disabled, format!("option '{option}' excludes it")));
+    }
+    ops::lower(&Lower::new(graph, node, target, Packing::Plan))
+}
+
+/// The option that keeps `node` away from the provider.
+pub(crate) fn disabled(node: &Node<'_>, options: &Options) -> Option<&'static str> {
+    if options.disable_ops.contains(&node.op_type) {
+        return Some("disable_ops");
+    }
+    options.disable_nodes.contains(&node.name).then_some("disable_nodes")
+}
+
+/// Takes out nodes whose shapes depend on data that the provider itself would compute.
+fn decline_data_dependent(
+    graph: &Graph<'_>,
+    lowered: &mut HashMap<NodeId, Box<dyn Op>>,
+    declines: &mut Vec<(NodeId, Decline)>,
+) {
+    loop {
+        let guilty = graph.nodes().find_map(|(id, node)| {
+            let shape_inputs = lowered.get(&id)?.shape_inputs();
+            let mut values = shape_inputs.iter().filter_map(|&index| Some((index, node.input(index)?)));
+            values.find(|&(_, value)| !knowable(graph, lowered, value)).map(|(index, _)| (id, index))
+        });
+        let Some((id, index)) = guilty else { return };
+        lowered.remove(&id);
+        let reason = format!("input {index} decides shapes and is computed from data in the graph");
+        declines.push((id, Decline::new(Code::Dependency, reason)));
+    }
+}
+
+/// Whether the contents of `value` are known when shapes are bound: a constant, something computed from constants
+/// and shapes, or a scalar or vector that comes from outside, which then belongs to the binding.
+fn knowable(graph: &Graph<'_>, lowered: &HashMap<NodeId, Box<dyn Op>>, value: ValueId) -> bool {
+    if graph.value(value).constant.is_some() {
+        return true;
+    }
+    let claimed = graph.producer(value).and_then(|(id, node)| Some((lowered.get(&id)?, node)));
+    match claimed {
+        Some((op, _)) if op.reads_only_shapes() => true,
+        Some((_, node)) => node.inputs.iter().flatten().all(|&input| knowable(graph, lowered, input)),
+        None => graph.value(value).shape.as_ref().is_some_and(|shape| shape.len() <= 1),
+    }
+}
+
+/// Merges claimed nodes into convex groups.
+///
+/// Each node gets a level: claimed nodes even ones, the others odd ones, never below the level of an input. A path
+/// that leaves a claimed node and comes back to one passes a higher level, so the claimed nodes of one level are
+/// convex, and each level makes one group.
+fn group(graph: &Graph<'_>, lowered: &HashMap<NodeId, Box<dyn Op>>) -> Vec<Vec<NodeId>> {
+    let mut levels: HashMap<NodeId, usize> = HashMap::new();
+    let mut groups: Vec<Vec<NodeId>> = Vec::new();
+    for (id, node) in graph.nodes() {
+        let inputs = node.inputs.iter().flatten();
+        let above = inputs.filter_map(|&input| Some(levels[&graph.producer(input)?.0])).max().unwrap_or(0);
+        let claimed = lowered.contains_key(&id);
+        let level = if above.is_multiple_of(2) == claimed { above } else { above + 1 };
+        levels.insert(id, level);
+        if claimed {
+            if groups.len() <= level / 2 {
+                groups.resize(level / 2 + 1, Vec::new());
+            }
+            groups[level / 2].push(id);
+        }
+    }
+    groups.retain(|nodes| !nodes.is_empty());
+    groups
+}
+
+/// A group is worth its boundary when it has a heavy node or at least [`LIGHT_NODES`] light ones.
+fn is_worth(graph: &Graph<'_>, nodes: &[NodeId]) -> bool {
+    let work = |id: &NodeId| graph.node(*id).map_or(Work::Glue, ops::work);
+    nodes.iter().any(|id| work(id) == Work::Heavy)
+        || nodes.iter().filter(|id| work(id) == Work::Light).count() >= LIGHT_NODES
+}
+
+#[cfg(test)]
+mod tests;

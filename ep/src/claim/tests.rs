@@ -1,0 +1,67 @@
+use super::*;
+use crate::testing::Model;
+
+/// `Identity` is claimed, `Unknown` is not.
+fn groups(nodes: &[(&str, &[&str], &str)]) -> Vec<Vec<String>> {
+    let mut model = Model::new();
+    model.input::<f32>("x", &[2]);
+    for (op, inputs, output) in nodes {
+        model.node(op, inputs, &[output], vec![]);
+    }
+    model.output(nodes.last().unwrap().2);
+    let options = Options { claim: ClaimOption::All, ..Options::default() };
+    let partition = partition(model.graph(), &Target::host(1), &options);
+    let name = |id: &NodeId| partition.graph.node(*id).unwrap().name.clone();
+    partition.groups.iter().map(|group| group.iter().map(name).collect()).collect()
+}
+
+#[test]
+fn a_chain_is_one_group() {
+    assert_eq!(groups(&[("Identity", &["x"], "a"), ("Identity", &["a"], "b")]), [["a", "b"]]);
+}
+
+#[test]
+fn a_path_through_a_foreign_node_splits_the_group() {
+    let split = groups(&[
+        ("Identity", &["x"], "a"),
+        ("Unknown", &["a"], "b"),
+        ("Identity", &["a"], "c"),
+        ("Sum", &["b", "c"], "d"),
+        ("Identity", &["b"], "e"),
+    ]);
+    assert_eq!(split[0], ["a", "c"]);
+    assert!(split[1].contains(&"e".to_string()));
+}
+
+#[test]
+fn independent_branches_share_a_group() {
+    let merged = groups(&[("Identity", &["x"], "a"), ("Unknown", &["x"], "b"), ("Identity", &["x"], "c")]);
+    assert_eq!(merged, [["a", "c"]]);
+}
+
+#[test]
+fn disabled_nodes_and_operators_are_declined_by_name() {
+    let mut model = Model::new();
+    model.input::<f32>("x", &[2]);
+    model.node("Identity", &["x"], &["a"], vec![]);
+    model.node("Identity", &["a"], &["b"], vec![]);
+    model.output("b");
+    let count = |options: Options| {
+        let options = Options { claim: ClaimOption::All, ..options };
+        partition(model.graph(), &Target::host(1), &options).declines.len()
+    };
+    assert_eq!(count(Options::default()), 0);
+    assert_eq!(count(Options { disable_nodes: vec!["b".into()], ..Options::default() }), 1);
+    assert_eq!(count(Options { disable_ops: vec!["Identity".into()], ..Options::default() }), 2);
+}
+
+#[test]
+fn a_small_group_of_glue_is_left_to_other_providers() {
+    let mut model = Model::new();
+    model.input::<f32>("x", &[2]);
+    model.node("Identity", &["x"], &["a"], vec![]);
+    model.output("a");
+    let partition = partition(model.graph(), &Target::host(1), &Options::default());
+    assert!(partition.groups.is_empty());
+    assert_eq!(partition.declines[0].1.code, Code::Worth);
+}

@@ -1,0 +1,166 @@
+//! A compiled group and its runs.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kernels::mem::{AlignedBuf, Workspace};
+use kernels::rt::Team;
+use kernels::tape::TapeRunError;
+use kernels::tensor::{DType, Dims, TensorView};
+
+use crate::Error;
+use crate::plan::{Binding, Label, PlanNode, Planner, Program};
+
+/// An input of a group, as the caller must give it.
+pub(crate) struct GroupInput {
+    pub slot: usize,
+    pub dtype: Option<DType>,
+    /// The contents decide shapes, so they belong to the binding.
+    pub decides_shapes: bool,
+}
+
+/// A constant that steps read as it is.
+pub(crate) struct GroupConstant {
+    pub slot: usize,
+    pub dtype: DType,
+    pub dims: Dims,
+    pub bytes: Arc<AlignedBuf>,
+}
+
+/// A group of nodes that ONNX Runtime calls as one. Any number of threads may run it at the same time.
+pub struct CompiledGroup {
+    pub(crate) nodes: Vec<PlanNode>,
+    pub(crate) slots: usize,
+    pub(crate) inputs: Vec<GroupInput>,
+    pub(crate) outputs: Vec<usize>,
+    pub(crate) constants: Vec<GroupConstant>,
+    pub(crate) labels: Arc<[Label]>,
+    pub(crate) input_names: Vec<String>,
+    pub(crate) output_names: Vec<String>,
+    pub(crate) team: Arc<Team>,
+    pub(crate) programs: Mutex<Vec<Arc<Program>>>,
+    pub(crate) workspaces: Mutex<Vec<Workspace>>,
+}
+
+/// Programs that a group keeps; the least recently used one goes first.
+const PROGRAM_LIMIT: usize = 16;
+
+/// A program found for the shapes of one call, ready to execute.
+pub struct Run<'g> {
+    group: &'g CompiledGroup,
+    program: Arc<Program>,
+}
+
+impl CompiledGroup {
+    /// Names of the inputs, in the order in which [`CompiledGroup::begin`] takes them. Constants are not among them.
+    pub fn input_names(&self) -> &[String] {
+        &self.input_names
+    }
+
+    pub fn output_names(&self) -> &[String] {
+        &self.output_names
+    }
+
+    /// Finds the program for these inputs, or plans it.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when a type is not the declared one, [`Error::Node`] when shapes do not fit a node.
+    pub fn begin(&self, inputs: &[TensorView<'_>]) -> Result<Run<'_>, Error> {
+        if let Some(program) = self.find(inputs) {
+            return Ok(Run { group: self, program });
+        }
+        let program = Arc::new(self.plan(inputs)?);
+        let mut programs = lock(&self.programs);
+        programs.truncate(PROGRAM_LIMIT - 1);
+        programs.insert(0, Arc::clone(&program));
+        Ok(Run { group: self, program })
+    }
+
+    fn find(&self, inputs: &[TensorView<'_>]) -> Option<Arc<Program>> {
+        let mut programs = lock(&self.programs);
+        let at = programs.iter().position(|program| program.binding.fits(inputs))?;
+        programs[..=at].rotate_right(1);
+        programs.first().cloned()
+    }
+
+    /// Plans a program without keeping it.
+    pub fn plan(&self, inputs: &[TensorView<'_>]) -> Result<Program, Error> {
+        self.check(inputs)?;
+        let mut planner = Planner::new(self.slots);
+        let mut binding = Binding::default();
+        for constant in &self.constants {
+            planner.constant(constant.slot, constant.dtype, &constant.dims, Arc::clone(&constant.bytes));
+        }
+        for (index, (input, view)) in self.inputs.iter().zip(inputs).enumerate() {
+            binding.dims.push(Dims::from_slice(view.dims));
+            if input.decides_shapes {
+                binding.contents.push((index, view.bytes.to_vec()));
+                planner.constant(input.slot, view.dtype, view.dims, Arc::new(AlignedBuf::copy_of(view.bytes)));
+            } else {
+                planner.input(input.slot, index, view);
+            }
+        }
+        for node in &self.nodes {
+            planner.bind_node(node).map_err(|error| self.node_error(node.label, error.to_string()))?;
+        }
+        let outputs = planner.finish(&self.outputs, Arc::clone(&self.labels), binding);
+        outputs.map_err(|error| Error::Graph(error.to_string()))
+    }
+
+    fn check(&self, inputs: &[TensorView<'_>]) -> Result<(), Error> {
+        if inputs.len() != self.inputs.len() {
+            let reason = format!("{} inputs are given, the group has {}", inputs.len(), self.inputs.len());
+            return Err(Error::Graph(reason));
+        }
+        for ((input, view), name) in self.inputs.iter().zip(inputs).zip(&self.input_names) {
+            if input.dtype.is_some_and(|dtype| dtype != view.dtype) {
+                let reason = format!("the type is {}, the model declares another", view.dtype);
+                return Err(Error::Input { name: name.clone(), reason });
+            }
+        }
+        Ok(())
+    }
+
+    fn node_error(&self, label: usize, reason: String) -> Error {
+        match self.labels.get(label) {
+            Some(label) => Error::Node { node: label.node.clone(), op: label.op.clone(), reason },
+            None => Error::Graph(reason),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Dimensions of output `index`.
+    pub fn output_dims(&self, index: usize) -> &[usize] {
+        &self.program.outputs[index].1
+    }
+
+    pub fn output_dtype(&self, index: usize) -> DType {
+        self.program.outputs[index].0
+    }
+
+    /// The program that will run.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Executes the program. `inputs` are those given to [`CompiledGroup::begin`]; each output has the bytes that
+    /// its dimensions and type ask for.
+    ///
+    /// # Errors
+    /// [`Error::Node`] when the data do not fit a node; the outputs are then unspecified.
+    pub fn execute(self, inputs: &[TensorView<'_>], outputs: &mut [&mut [u8]]) -> Result<(), Error> {
+        let mut workspace = lock(&self.group.workspaces).pop().unwrap_or_default();
+        let bytes: smallvec::SmallVec<[&[u8]; 16]> = inputs.iter().map(|input| input.bytes).collect();
+        let result = self.program.tape.run(&self.group.team, &mut workspace, &bytes, outputs);
+        lock(&self.group.workspaces).push(workspace);
+        result.map_err(|error| match error {
+            TapeRunError::Step { label, error } => self.group.node_error(label, error.to_string()),
+            TapeRunError::Team(error) => Error::System(error.to_string()),
+            error @ TapeRunError::Size { .. } => Error::Graph(error.to_string()),
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

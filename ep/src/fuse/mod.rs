@@ -1,0 +1,71 @@
+//! Fusions: each rule in its own file, applied in the order of [`RULES`].
+
+use crate::claim::disabled;
+use crate::ir::{Graph, Node, NodeId};
+use crate::ops::{self, Lower, Packing};
+use crate::{Options, Target};
+
+/// Why a rule does not apply at a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// The pattern does not begin at this node.
+    NoMatch,
+    /// The pattern is there but a condition fails; the text says which.
+    Condition(String),
+}
+
+/// Nodes to take away and nodes to put in their place.
+pub struct Rewrite<'w> {
+    pub remove: Vec<NodeId>,
+    pub add: Vec<Node<'w>>,
+}
+
+/// One fusion. A rule looks only at the nodes it takes away, their constants and the readers of their results.
+pub struct FusionRule {
+    pub name: &'static str,
+    /// The pattern in one line, for the documentation.
+    pub pattern: &'static str,
+    /// Tries the rule at `node`. New constants may be added to the graph; nodes only through the rewrite.
+    pub fuse: for<'w> fn(graph: &mut Graph<'w>, node: NodeId) -> Result<Rewrite<'w>, Skip>,
+}
+
+/// All rules, in the order in which they run: what a rule makes, later rules may use.
+pub const RULES: &[FusionRule] = &[];
+
+/// Applies all rules. A rewrite is kept only when none of its nodes is disabled and every new node lowers.
+pub fn run(graph: &mut Graph<'_>, target: &Target, options: &Options) {
+    for rule in RULES {
+        let ids: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
+        for id in ids {
+            if graph.node(id).is_some() {
+                apply(rule, graph, id, target, options);
+            }
+        }
+        if !graph.sort() {
+            tracing::error!(rule = rule.name, "a fusion made a cycle");
+        }
+    }
+}
+
+fn apply(rule: &FusionRule, graph: &mut Graph<'_>, id: NodeId, target: &Target, options: &Options) {
+    let rewrite = match (rule.fuse)(graph, id) {
+        Ok(rewrite) => rewrite,
+        Err(Skip::NoMatch) => return,
+        Err(Skip::Condition(reason)) => {
+            let node = graph.node(id).map_or("", |node| &node.name);
+            tracing::debug!(rule = rule.name, node, reason, "not fused");
+            return;
+        }
+    };
+    let is_disabled = |id: &NodeId| graph.node(*id).is_none_or(|node| disabled(node, options).is_some());
+    if rewrite.remove.iter().any(is_disabled) {
+        return;
+    }
+    for node in &rewrite.add {
+        if let Err(decline) = ops::lower(&Lower::new(graph, node, target, Packing::Plan)) {
+            tracing::debug!(rule = rule.name, node = node.name, %decline, "not fused: the result would not run");
+            return;
+        }
+    }
+    graph.replace(&rewrite.remove, rewrite.add);
+}

@@ -1,0 +1,114 @@
+//! The operators: one row each in [`TABLE`], one file for each family.
+
+mod identity;
+mod lower;
+
+use std::ops::RangeInclusive;
+
+pub use lower::{Code, Decline, Lower, Packing};
+
+use crate::ir::Node;
+use crate::plan::{Bind, BindError};
+
+/// An operator whose attributes, types and constants are settled; shapes are not.
+pub trait Op: Send + Sync {
+    /// Adds the steps for the concrete shapes that `bind` knows.
+    ///
+    /// # Errors
+    /// [`BindError`] when the shapes do not fit the operator.
+    fn bind(&self, bind: &mut Bind<'_>) -> Result<(), BindError>;
+
+    /// Inputs whose contents must be known in [`Op::bind`], because they decide shapes.
+    fn shape_inputs(&self) -> &[usize] {
+        &[]
+    }
+
+    /// Constant inputs of which the operator has taken all it needs, e.g. by packing them.
+    fn absorbed_inputs(&self) -> &[usize] {
+        &[]
+    }
+
+    /// Whether the outputs are known as soon as the input shapes are.
+    fn reads_only_shapes(&self) -> bool {
+        false
+    }
+}
+
+/// How much an operator counts when a group is weighed against the cost of its boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Moves data or computes shapes.
+    Glue,
+    /// Touches each element a few times.
+    Light,
+    /// Products, normalisations, reductions, attention.
+    Heavy,
+}
+
+/// One operator.
+pub struct OpRow {
+    /// `""`, `com.microsoft`, or `spacemit` for what fusions make.
+    pub domain: &'static str,
+    pub name: &'static str,
+    /// Operator set versions in which the meaning of the operator is known.
+    pub versions: RangeInclusive<i32>,
+    /// Number of inputs, those left out at the end not counted.
+    pub inputs: RangeInclusive<usize>,
+    pub outputs: RangeInclusive<usize>,
+    /// Attributes whose meaning is known; any other is declined.
+    pub attrs: &'static [&'static str],
+    pub work: Work,
+    pub lower: fn(&Lower<'_, '_>) -> Result<Box<dyn Op>, Decline>,
+}
+
+/// Domain of the operators that exist only after fusion.
+pub const FUSED: &str = "spacemit";
+pub const MICROSOFT: &str = "com.microsoft";
+
+/// All operators, the families in alphabetical order.
+const TABLE: &[&[OpRow]] = &[identity::ROWS];
+
+/// Every row of the table.
+pub fn rows() -> impl Iterator<Item = &'static OpRow> {
+    TABLE.iter().copied().flatten()
+}
+
+fn find(node: &Node<'_>) -> Option<&'static OpRow> {
+    rows().find(|row| node.is(row.domain, row.name) && row.versions.contains(&node.version))
+}
+
+/// How much `node` counts; glue when the operator is unknown.
+pub fn work(node: &Node<'_>) -> Work {
+    find(node).map_or(Work::Glue, |row| row.work)
+}
+
+/// Settles everything about a node that does not depend on concrete shapes.
+///
+/// # Errors
+/// [`Decline`] when the provider would not run the node right.
+pub fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
+    let node = cx.node();
+    let Some(row) = find(node) else {
+        let known = rows().any(|row| node.is(row.domain, row.name));
+        return Err(if known {
+            Decline::new(Code::Version, format!("version {} of the operator is not known", node.version))
+        } else {
+            Decline::new(Code::Op, "the operator is not implemented")
+        });
+    };
+    let given = |ids: &[Option<_>]| ids.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+    let (inputs, outputs) = (given(&node.inputs), given(&node.outputs));
+    if !row.inputs.contains(&inputs) {
+        return Err(Decline::new(Code::Input, format!("{inputs} inputs are given, {:?} are known", row.inputs)));
+    }
+    if !row.outputs.contains(&outputs) {
+        return Err(Decline::new(
+            Code::Output,
+            format!("{outputs} outputs are asked for, {:?} are known", row.outputs),
+        ));
+    }
+    if let Some((name, _)) = node.attrs.iter().find(|(name, _)| !row.attrs.contains(name)) {
+        return Err(Decline::new(Code::Attribute, format!("attribute '{name}' is not known")));
+    }
+    (row.lower)(cx)
+}

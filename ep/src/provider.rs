@@ -1,0 +1,166 @@
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use kernels::rt::Team;
+
+use crate::claim::partition;
+use crate::exec::{CompiledGroup, GroupConstant, GroupInput};
+use crate::ir::{Graph, ValueId};
+use crate::ops::{self, Lower, Packing};
+use crate::options::TargetOption;
+use crate::plan::{Label, PlanNode, WeightStore};
+use crate::report::{Origins, Report};
+use crate::{Error, Options, Target, fuse};
+
+/// The provider of one session.
+pub struct Provider {
+    options: Options,
+    target: Target,
+    report: Report,
+    team: Mutex<Option<Arc<Team>>>,
+}
+
+/// What the provider takes of a graph.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    /// For each group the origins of its nodes.
+    pub groups: Vec<Vec<usize>>,
+}
+
+impl Provider {
+    /// A provider with these options.
+    ///
+    /// # Errors
+    /// [`Error::Option`] when an option cannot be met.
+    pub fn new(options: Options) -> Result<Self, Error> {
+        let workers = options.threads.unwrap_or_else(kernels::isa::physical_cores);
+        let target = match options.target {
+            TargetOption::Auto | TargetOption::Host => Target::host(workers),
+            TargetOption::K1 => Target::k1().with_workers(workers),
+            TargetOption::K3 => Target::k3().with_workers(workers),
+        };
+        Ok(Self { options, target, report: Report::default(), team: Mutex::new(None) })
+    }
+
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Decides which nodes to take and writes the report. A pure function of the graph, but for the report.
+    ///
+    /// # Errors
+    /// [`Error::Option`] when the report cannot be written.
+    pub fn claim(&self, graph: &Graph<'_>) -> Result<Claims, Error> {
+        let names = Origins::of(graph);
+        let partition = partition(graph.clone(), &self.target, &self.options);
+        if let Some(path) = &self.options.report {
+            self.report.write(path, &self.target, &partition, &names)?;
+        }
+        for (id, decline) in &partition.declines {
+            if let Some(node) = partition.graph.node(*id) {
+                tracing::debug!(node = node.name, op = node.qualified_op(), %decline, "declined");
+            }
+        }
+        let origins = |id| partition.graph.node(id).map_or(&[][..], |node| &node.origins).iter().copied();
+        let groups: Vec<Vec<usize>> =
+            partition.groups.iter().map(|nodes| nodes.iter().flat_map(|&id| origins(id)).collect()).collect();
+        tracing::info!(
+            graph = graph.name,
+            nodes = graph.nodes().count(),
+            claimed = groups.iter().map(Vec::len).sum::<usize>(),
+            groups = groups.len(),
+            "claimed"
+        );
+        Ok(Claims { groups })
+    }
+
+    /// Compiles one claimed group: fuses it again, packs its weights and keeps its constants.
+    ///
+    /// # Errors
+    /// [`Error::Node`] when a node does not lower, which the claim excludes for graphs of its own groups.
+    pub fn compile(&self, graph: &Graph<'_>) -> Result<CompiledGroup, Error> {
+        let mut graph = graph.clone();
+        fuse::run(&mut graph, &self.target, &self.options);
+        let store = WeightStore::global();
+        let (mut nodes, mut labels, mut kept) = (Vec::new(), Vec::new(), HashSet::new());
+        for (_, node) in graph.nodes() {
+            let cx = Lower::new(&graph, node, &self.target, Packing::Pack(store));
+            let op = ops::lower(&cx).map_err(|decline| Error::Node {
+                node: node.name.clone(),
+                op: node.qualified_op(),
+                reason: decline.to_string(),
+            })?;
+            let absorbed = op.absorbed_inputs();
+            let needed = node.inputs.iter().enumerate().filter(|(index, _)| !absorbed.contains(index));
+            kept.extend(needed.filter_map(|(_, value)| *value));
+            let slots = |ids: &[Option<ValueId>]| ids.iter().map(|id| id.map(ValueId::index)).collect();
+            nodes.push(PlanNode {
+                op,
+                inputs: slots(&node.inputs),
+                outputs: slots(&node.outputs),
+                label: labels.len(),
+            });
+            labels.push(Label { node: node.name.clone(), op: node.qualified_op() });
+        }
+        kept.extend(graph.outputs());
+        let deciding = shape_deciding_values(&graph, &nodes);
+        let inputs: Vec<ValueId> =
+            graph.inputs().iter().copied().filter(|&id| graph.value(id).constant.is_none()).collect();
+        let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect();
+        Ok(CompiledGroup {
+            constants: constants(&graph, kept, store),
+            input_names: names(&inputs),
+            output_names: names(graph.outputs()),
+            inputs: inputs
+                .iter()
+                .map(|id| GroupInput {
+                    slot: id.index(),
+                    dtype: graph.value(*id).dtype,
+                    decides_shapes: deciding.contains(&id.index()),
+                })
+                .collect(),
+            outputs: graph.outputs().iter().map(|id| id.index()).collect(),
+            slots: graph.value_count(),
+            nodes,
+            labels: labels.into(),
+            team: self.team()?,
+            programs: Mutex::default(),
+            workspaces: Mutex::default(),
+        })
+    }
+
+    /// The threads of this session, started when the first group is compiled.
+    fn team(&self) -> Result<Arc<Team>, Error> {
+        let mut team = self.team.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(team) = &*team {
+            return Ok(Arc::clone(team));
+        }
+        let started = Team::new(self.target.workers).map_err(|error| Error::System(error.to_string()))?;
+        Ok(Arc::clone(team.insert(Arc::new(started))))
+    }
+}
+
+/// Constants that nodes read as they are.
+fn constants(graph: &Graph<'_>, kept: HashSet<ValueId>, store: &WeightStore) -> Vec<GroupConstant> {
+    let constant = |id: ValueId| {
+        let tensor = graph.value(id).constant.as_ref()?;
+        let bytes = store.keep(tensor);
+        Some(GroupConstant { slot: id.index(), dtype: tensor.dtype, dims: tensor.dims.clone(), bytes })
+    };
+    kept.into_iter().filter_map(constant).collect()
+}
+
+/// Slots whose contents must be known when shapes are bound: shape inputs, and all that they are computed from.
+fn shape_deciding_values(graph: &Graph<'_>, nodes: &[PlanNode]) -> HashSet<usize> {
+    let mut deciding: HashSet<usize> = HashSet::new();
+    for node in nodes.iter().rev() {
+        let read: &[usize] = node.op.shape_inputs();
+        deciding.extend(read.iter().filter_map(|&index| node.inputs.get(index).copied().flatten()));
+        let feeds = node.outputs.iter().flatten().any(|slot| deciding.contains(slot));
+        if feeds && !node.op.reads_only_shapes() {
+            deciding.extend(node.inputs.iter().flatten());
+        }
+    }
+    debug_assert!(deciding.iter().all(|&slot| slot < graph.value_count()));
+    deciding
+}
