@@ -1,0 +1,281 @@
+//! Graphs, nodes, values and attributes.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ptr;
+
+use ort_sys::{OrtGraph, OrtNode, OrtOpAttr, OrtOpAttrType, OrtValueInfo};
+
+use super::{OwnedTensor, Tensor, TensorType, call, list, name};
+use crate::host::Host;
+use crate::status::Error;
+
+/// A graph, or a body of a control flow node.
+#[derive(Clone, Copy)]
+pub(crate) struct Graph<'a> {
+    host: Host,
+    raw: *const OrtGraph,
+    owner: PhantomData<&'a OrtGraph>,
+}
+
+/// A node of a graph.
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'a> {
+    host: Host,
+    raw: *const OrtNode,
+    owner: PhantomData<&'a OrtNode>,
+}
+
+/// A named value: its type and, for constants, its content.
+#[derive(Clone, Copy)]
+pub(crate) struct ValueInfo<'a> {
+    host: Host,
+    raw: *const OrtValueInfo,
+    owner: PhantomData<&'a OrtValueInfo>,
+}
+
+/// A node attribute.
+#[derive(Clone, Copy)]
+pub(crate) struct Attribute<'a> {
+    host: Host,
+    raw: *const OrtOpAttr,
+    owner: PhantomData<&'a OrtOpAttr>,
+}
+
+/// What an attribute holds.
+pub(crate) enum AttributeValue {
+    Int(i64),
+    Float(f32),
+    String(String),
+    Ints(Vec<i64>),
+    Floats(Vec<f32>),
+    Strings(Vec<String>),
+    Tensor(OwnedTensor),
+    Graph,
+    /// A kind this crate does not read, for example a type or a sparse tensor.
+    Other,
+}
+
+/// Reads a string property of a handle.
+macro_rules! text {
+    ($handle:expr, $function:ident) => {{
+        let mut text = ptr::null();
+        call!($handle.host, $function($handle.raw, &mut text))?;
+        // SAFETY: the host's string lives as long as the object.
+        unsafe { name(text) }
+    }};
+}
+
+impl<'a> Graph<'a> {
+    /// # Safety
+    /// `raw` is a live graph for `'a`.
+    pub(crate) unsafe fn new(host: Host, raw: *const OrtGraph) -> Self {
+        Self { host, raw, owner: PhantomData }
+    }
+
+    pub(crate) fn name(self) -> Result<&'a str, Error> {
+        text!(self, Graph_GetName)
+    }
+
+    /// In the graph's topological order.
+    pub(crate) fn nodes(self) -> Result<Vec<Node<'a>>, Error> {
+        let nodes = list!(self.host, Graph_GetNumNodes, Graph_GetNodes, self.raw)?;
+        // SAFETY: a graph's nodes live as long as the graph.
+        Ok(nodes.into_iter().map(|raw| unsafe { Node::new(self.host, raw) }).collect())
+    }
+
+    /// Including initializers that a caller may override.
+    pub(crate) fn inputs(self) -> Result<Vec<ValueInfo<'a>>, Error> {
+        let values = list!(self.host, Graph_GetNumInputs, Graph_GetInputs, self.raw)?;
+        Ok(present(self.host, values))
+    }
+
+    pub(crate) fn outputs(self) -> Result<Vec<ValueInfo<'a>>, Error> {
+        let values = list!(self.host, Graph_GetNumOutputs, Graph_GetOutputs, self.raw)?;
+        Ok(present(self.host, values))
+    }
+}
+
+impl<'a> Node<'a> {
+    /// # Safety
+    /// `raw` is a live node for `'a`.
+    pub(crate) unsafe fn new(host: Host, raw: *const OrtNode) -> Self {
+        Self { host, raw, owner: PhantomData }
+    }
+
+    pub(crate) fn raw(self) -> *const OrtNode {
+        self.raw
+    }
+
+    pub(crate) fn name(self) -> Result<&'a str, Error> {
+        text!(self, Node_GetName)
+    }
+
+    pub(crate) fn op_type(self) -> Result<&'a str, Error> {
+        text!(self, Node_GetOperatorType)
+    }
+
+    pub(crate) fn domain(self) -> Result<&'a str, Error> {
+        text!(self, Node_GetDomain)
+    }
+
+    /// The provider that already took the node; "" if none has.
+    pub(crate) fn provider(self) -> Result<&'a str, Error> {
+        text!(self, Node_GetEpName)
+    }
+
+    pub(crate) fn since_version(self) -> Result<i32, Error> {
+        let mut version = 0;
+        call!(self.host, Node_GetSinceVersion(self.raw, &mut version))?;
+        Ok(version)
+    }
+
+    /// By position; `None` where an optional input is left out.
+    pub(crate) fn inputs(self) -> Result<Vec<Option<ValueInfo<'a>>>, Error> {
+        let values = list!(self.host, Node_GetNumInputs, Node_GetInputs, self.raw)?;
+        Ok(optional(self.host, values))
+    }
+
+    /// By position; `None` where an optional output is left out.
+    pub(crate) fn outputs(self) -> Result<Vec<Option<ValueInfo<'a>>>, Error> {
+        let values = list!(self.host, Node_GetNumOutputs, Node_GetOutputs, self.raw)?;
+        Ok(optional(self.host, values))
+    }
+
+    /// Values of this graph that the node's bodies read.
+    pub(crate) fn implicit_inputs(self) -> Result<Vec<ValueInfo<'a>>, Error> {
+        let values = list!(self.host, Node_GetNumImplicitInputs, Node_GetImplicitInputs, self.raw)?;
+        Ok(present(self.host, values))
+    }
+
+    pub(crate) fn attributes(self) -> Result<Vec<Attribute<'a>>, Error> {
+        let list = list!(self.host, Node_GetNumAttributes, Node_GetAttributes, self.raw)?;
+        let attribute = |raw| Attribute { host: self.host, raw, owner: PhantomData };
+        Ok(list.into_iter().filter(|raw| !raw.is_null()).map(attribute).collect())
+    }
+}
+
+impl<'a> ValueInfo<'a> {
+    pub(crate) fn name(self) -> Result<&'a str, Error> {
+        text!(self, GetValueInfoName)
+    }
+
+    /// The declared type; `None` unless it is a dense tensor.
+    pub(crate) fn tensor_type(self) -> Result<Option<TensorType<'a>>, Error> {
+        let mut info = ptr::null();
+        call!(self.host, GetValueInfoTypeInfo(self.raw, &mut info))?;
+        if info.is_null() {
+            return Ok(None);
+        }
+        let mut kind = 0_i32;
+        call!(self.host, GetOnnxTypeFromTypeInfo(info, (&raw mut kind).cast()))?;
+        if kind != ort_sys::ONNXType::ONNX_TYPE_TENSOR as i32 {
+            return Ok(None);
+        }
+        let mut tensor = ptr::null();
+        call!(self.host, CastTypeInfoToTensorInfo(info, &mut tensor))?;
+        if tensor.is_null() {
+            return Ok(None);
+        }
+        let (mut element, mut rank) = (0_i32, 0);
+        call!(self.host, GetTensorElementType(tensor, (&raw mut element).cast()))?;
+        call!(self.host, GetDimensionsCount(tensor, &mut rank))?;
+        let has_shape = match self.host.ort24() {
+            // SAFETY: `tensor` is live, and the function exists from 1.24 on.
+            Some(api) => unsafe { ((*api).TensorTypeAndShape_HasShape)(tensor) },
+            // 1.23 reports a scalar and an unknown rank alike.
+            None => rank > 0,
+        };
+        if !has_shape {
+            return Ok(Some(TensorType { element, dims: None }));
+        }
+        let (mut sizes, mut symbols) = (vec![0; rank], vec![ptr::null(); rank]);
+        call!(self.host, GetDimensions(tensor, sizes.as_mut_ptr(), rank))?;
+        call!(self.host, GetSymbolicDimensions(tensor, symbols.as_mut_ptr(), rank))?;
+        let dim = |(size, symbol): (i64, _)| match usize::try_from(size) {
+            Ok(size) => Ok(Ok(size)),
+            // SAFETY: the symbol's name lives as long as the type, which lives as long as the value.
+            Err(_) => unsafe { name(symbol) }.map(Err),
+        };
+        let dims = sizes.into_iter().zip(symbols).map(dim).collect::<Result<_, Error>>()?;
+        Ok(Some(TensorType { element, dims: Some(dims) }))
+    }
+
+    /// The content, if no caller and no node can change it.
+    pub(crate) fn constant(self) -> Result<Option<Tensor<'a>>, Error> {
+        let (mut constant, mut value) = (false, ptr::null());
+        call!(self.host, ValueInfo_IsConstantInitializer(self.raw, &mut constant))?;
+        if !constant {
+            return Ok(None);
+        }
+        call!(self.host, ValueInfo_GetInitializerValue(self.raw, &mut value))?;
+        // SAFETY: an initializer lives as long as its graph and does not change.
+        Ok((!value.is_null()).then(|| unsafe { Tensor::new(self.host, value) }))
+    }
+}
+
+impl<'a> Attribute<'a> {
+    pub(crate) fn name(self) -> Result<&'a str, Error> {
+        text!(self, OpAttr_GetName)
+    }
+
+    pub(crate) fn value(self) -> Result<AttributeValue, Error> {
+        use OrtOpAttrType::*;
+        let mut kind = 0_i32;
+        if call!(self.host, OpAttr_GetType(self.raw, (&raw mut kind).cast())).is_err() {
+            return Ok(AttributeValue::Other);
+        }
+        let is = |expected: OrtOpAttrType| kind == expected as i32;
+        Ok(if is(ORT_OP_ATTR_INT) {
+            self.array(ORT_OP_ATTR_INT)?.first().map_or(AttributeValue::Other, |&i| AttributeValue::Int(i))
+        } else if is(ORT_OP_ATTR_FLOAT) {
+            self.array(ORT_OP_ATTR_FLOAT)?.first().map_or(AttributeValue::Other, |&f| AttributeValue::Float(f))
+        } else if is(ORT_OP_ATTR_INTS) {
+            AttributeValue::Ints(self.array(ORT_OP_ATTR_INTS)?)
+        } else if is(ORT_OP_ATTR_FLOATS) {
+            AttributeValue::Floats(self.array(ORT_OP_ATTR_FLOATS)?)
+        } else if is(ORT_OP_ATTR_STRING) {
+            let strings = split(self.array(ORT_OP_ATTR_STRING)?);
+            strings.map_or(AttributeValue::Other, |parts| AttributeValue::String(parts.concat()))
+        } else if is(ORT_OP_ATTR_STRINGS) {
+            split(self.array(ORT_OP_ATTR_STRINGS)?).map_or(AttributeValue::Other, AttributeValue::Strings)
+        } else if is(ORT_OP_ATTR_TENSOR) {
+            let mut value = ptr::null_mut();
+            call!(self.host, OpAttr_GetTensorAttributeAsOrtValue(self.raw, &mut value))?;
+            // SAFETY: the function gives ownership.
+            AttributeValue::Tensor(unsafe { OwnedTensor::new(self.host, value) })
+        } else if is(ORT_OP_ATTR_GRAPH) {
+            AttributeValue::Graph
+        } else {
+            AttributeValue::Other
+        })
+    }
+
+    /// The elements of an attribute of the plain type `T`, which is the one `kind` stands for.
+    fn array<T: Copy + Default>(self, kind: OrtOpAttrType) -> Result<Vec<T>, Error> {
+        let mut bytes = 0;
+        // Asks for the size only: a failure means that nothing fits into no bytes.
+        let _ = call!(self.host, ReadOpAttr(self.raw, kind, ptr::null_mut(), 0, &mut bytes));
+        let mut items = vec![T::default(); bytes.div_ceil(size_of::<T>())];
+        if bytes > 0 {
+            let data = items.as_mut_ptr().cast::<c_void>();
+            call!(self.host, ReadOpAttr(self.raw, kind, data, bytes, &mut bytes))?;
+        }
+        Ok(items)
+    }
+}
+
+/// NUL-terminated strings, one after the other; `None` if one is not UTF-8.
+fn split(bytes: Vec<u8>) -> Option<Vec<String>> {
+    let text = String::from_utf8(bytes).ok()?;
+    Some(text.split_terminator('\0').map(str::to_owned).collect())
+}
+
+fn optional<'a>(host: Host, values: Vec<*const OrtValueInfo>) -> Vec<Option<ValueInfo<'a>>> {
+    let value = |raw: *const OrtValueInfo| (!raw.is_null()).then_some(ValueInfo { host, raw, owner: PhantomData });
+    values.into_iter().map(value).collect()
+}
+
+fn present<'a>(host: Host, values: Vec<*const OrtValueInfo>) -> Vec<ValueInfo<'a>> {
+    optional(host, values).into_iter().flatten().collect()
+}

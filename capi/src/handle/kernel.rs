@@ -1,0 +1,59 @@
+//! Inputs and outputs of a running node.
+
+use std::marker::PhantomData;
+use std::ptr;
+
+use ort_sys::OrtKernelContext;
+use smallvec::SmallVec;
+
+use super::{Tensor, call};
+use crate::host::Host;
+use crate::status::Error;
+
+/// The arguments of one run of a fused node.
+#[derive(Clone, Copy)]
+pub(crate) struct KernelContext<'a> {
+    host: Host,
+    raw: *mut OrtKernelContext,
+    owner: PhantomData<&'a OrtKernelContext>,
+}
+
+impl<'a> KernelContext<'a> {
+    /// # Safety
+    /// `raw` is live for `'a`.
+    pub(crate) unsafe fn new(host: Host, raw: *mut OrtKernelContext) -> Self {
+        Self { host, raw, owner: PhantomData }
+    }
+
+    pub(crate) fn input(self, index: usize) -> Result<Tensor<'a>, Error> {
+        let mut value = ptr::null();
+        call!(self.host, KernelContext_GetInput(self.raw, index, &mut value))?;
+        if value.is_null() {
+            return Err(Error::fail(format!("Spacemit: input {index} of a fused node is missing")));
+        }
+        // SAFETY: ONNX Runtime keeps a node's inputs alive and unchanged while the node runs.
+        Ok(unsafe { Tensor::new(self.host, value) })
+    }
+
+    /// Allocates an output.
+    ///
+    /// # Safety
+    /// Called at most once for each index of a run: a second call would give the same bytes again.
+    pub(crate) unsafe fn output(self, index: usize, dims: &[usize]) -> Result<&'a mut [u8], Error> {
+        let sizes = dims.iter().map(|&dim| i64::try_from(dim));
+        let sizes = sizes.collect::<Result<SmallVec<[i64; 8]>, _>>();
+        let sizes = sizes.map_err(|_| Error::fail(format!("Spacemit: output {index} is too large")))?;
+        let (mut value, mut data, mut len) = (ptr::null_mut(), ptr::null_mut(), 0);
+        call!(self.host, KernelContext_GetOutput(self.raw, index, sizes.as_ptr(), sizes.len(), &mut value))?;
+        if value.is_null() {
+            return Err(Error::fail(format!("Spacemit: output {index} of a fused node is missing")));
+        }
+        call!(self.host, GetTensorSizeInBytes(value, &mut len))?;
+        call!(self.host, GetTensorMutableData(value, &mut data))?;
+        if len == 0 || data.is_null() {
+            return Ok(&mut []);
+        }
+        // SAFETY: the host says that `data` holds `len` bytes, and this call is the only one to hand them out.
+        Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), len) })
+    }
+}

@@ -1,0 +1,184 @@
+//! The execution provider: one per session.
+
+use std::ffi::c_char;
+use std::ptr;
+use std::sync::Arc;
+
+use ep::Provider;
+use ort_sys::{OrtGraph, OrtNode, OrtStatusPtr};
+
+use crate::compute::NodeCompute;
+use crate::factory::{Factory, NAME};
+use crate::guard;
+use crate::handle::{Graph, Node, SessionOptions};
+use crate::host::{Host, text};
+use crate::import::import;
+use crate::log::Logger;
+use crate::status::Error;
+use crate::sys::{EP_VERSION, OrtEp, OrtEpGraphSupportInfo, OrtNodeComputeInfo, OrtNodeFusionOptions};
+
+/// What ONNX Runtime puts before the keys of this provider's options.
+const OPTION_PREFIX: &str = "ep.spacemit.";
+
+#[repr(C)]
+pub(crate) struct EpInstance {
+    callbacks: OrtEp,
+    host: Host,
+    logger: Logger,
+    provider: Provider,
+    /// ONNX Runtime releases this instance through its factory, even after the registration has ended.
+    _factory: Arc<Factory>,
+}
+
+impl EpInstance {
+    /// Makes a provider from the session's options; fails on unknown keys and bad values, naming the key.
+    pub(crate) fn create(
+        host: Host,
+        logger: Logger,
+        factory: Arc<Factory>,
+        options: SessionOptions<'_>,
+    ) -> Result<*mut OrtEp, Error> {
+        let entries = options.config_entries()?;
+        let own = entries.pairs().into_iter();
+        let own = own.filter_map(|(key, value)| Some((key.strip_prefix(OPTION_PREFIX)?, value)));
+        let provider = ep::Options::parse(own).and_then(Provider::new);
+        let provider = provider.map_err(|error| Error::invalid_argument(format!("Spacemit: {error}")))?;
+        let callbacks = OrtEp {
+            ort_version_supported: EP_VERSION,
+            GetName: get_name,
+            GetCapability: get_capability,
+            Compile: compile,
+            ReleaseNodeComputeInfos: release_node_compute_infos,
+            GetPreferredDataLayout: ptr::null(),
+            ShouldConvertDataLayoutForOp: ptr::null(),
+            SetDynamicOptions: set_dynamic_options,
+            OnRunStart: ptr::null(),
+            OnRunEnd: ptr::null(),
+            CreateAllocator: ptr::null(),
+            CreateSyncStreamForDevice: ptr::null(),
+            GetCompiledModelCompatibilityInfo: ptr::null(),
+        };
+        let instance = Self { callbacks, host, logger, provider, _factory: factory };
+        Ok(Box::into_raw(Box::new(instance)).cast())
+    }
+
+    /// # Safety
+    /// `this` is from [`EpInstance::create`] and not used afterwards.
+    pub(crate) unsafe fn release(this: *mut OrtEp) {
+        // SAFETY: by the contract.
+        drop(unsafe { Box::from_raw(this.cast::<Self>()) });
+    }
+
+    /// # Safety
+    /// `this` is from [`EpInstance::create`] and alive for `'a`.
+    unsafe fn from_raw<'a>(this: *const OrtEp) -> &'a Self {
+        // SAFETY: `callbacks` is the first field of an `EpInstance`; it is only ever shared.
+        unsafe { &*this.cast::<Self>() }
+    }
+
+    fn claim(&self, graph: Graph<'_>, info: *mut OrtEpGraphSupportInfo) -> Result<(), Error> {
+        let imported = import(graph)?;
+        let claims = self.provider.claim(&imported.graph);
+        let options = OrtNodeFusionOptions { ort_version_supported: EP_VERSION, drop_constant_initializers: true };
+        for group in &claims.groups {
+            let node = |&origin: &usize| imported.nodes.get(origin).map(|node| node.raw());
+            let nodes = group.iter().map(node).collect::<Option<Vec<_>>>();
+            let nodes = nodes.ok_or_else(|| Error::fail("Spacemit: claimed a node that is not there"))?;
+            // SAFETY: nodes of the graph at hand; ONNX Runtime copies the options.
+            let status = unsafe {
+                ((*self.host.ep()).EpGraphSupportInfo_AddNodesToFuse)(info, nodes.as_ptr(), nodes.len(), &options)
+            };
+            self.host.check(status)?;
+        }
+        Ok(())
+    }
+
+    fn compile(&self, graph: Graph<'_>, fused: Node<'_>) -> Result<Box<NodeCompute>, Error> {
+        let imported = import(graph)?;
+        let group = self.provider.compile(&imported.graph)?;
+        NodeCompute::new(self.host, self.logger, group, fused)
+    }
+}
+
+unsafe extern "system" fn get_name(_: *const OrtEp) -> *const c_char {
+    NAME.as_ptr()
+}
+
+/// Called for each graph and each body of a control flow node, and again after function inlining.
+unsafe extern "system" fn get_capability(
+    this: *mut OrtEp,
+    graph: *const OrtGraph,
+    info: *mut OrtEpGraphSupportInfo,
+) -> OrtStatusPtr {
+    // SAFETY: ONNX Runtime passes a live provider, and a graph that is live during the call.
+    let (this, graph) = unsafe {
+        let this = EpInstance::from_raw(this);
+        (this, Graph::new(this.host, graph))
+    };
+    guard::status(this.host, this.logger, || this.claim(graph, info))
+}
+
+unsafe extern "system" fn compile(
+    this: *mut OrtEp,
+    graphs: *mut *const OrtGraph,
+    fused_nodes: *mut *const OrtNode,
+    count: usize,
+    infos: *mut *mut OrtNodeComputeInfo,
+    _ep_context_nodes: *mut *mut OrtNode,
+) -> OrtStatusPtr {
+    // SAFETY: ONNX Runtime passes a live provider.
+    let this = unsafe { EpInstance::from_raw(this) };
+    guard::status(this.host, this.logger, || {
+        let mut nodes = Vec::with_capacity(count);
+        for index in 0..count {
+            // SAFETY: both arrays hold `count` objects that are live during the call.
+            let (graph, fused) = unsafe {
+                let graph = Graph::new(this.host, *graphs.add(index));
+                (graph, Node::new(this.host, *fused_nodes.add(index)))
+            };
+            nodes.push(this.compile(graph, fused)?);
+        }
+        // Only now that nothing can fail: what is in the array is ONNX Runtime's to release.
+        for (index, node) in nodes.into_iter().enumerate() {
+            // SAFETY: the array has room for `count` pointers.
+            unsafe { *infos.add(index) = NodeCompute::into_raw(node) };
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "system" fn release_node_compute_infos(
+    this: *mut OrtEp,
+    infos: *mut *mut OrtNodeComputeInfo,
+    count: usize,
+) {
+    // SAFETY: ONNX Runtime passes a live provider.
+    let this = unsafe { EpInstance::from_raw(this) };
+    guard::infallible(this.logger, || {
+        for index in 0..count {
+            // SAFETY: the array holds `count` pointers from `compile`, or NULL where that failed.
+            unsafe { NodeCompute::release(*infos.add(index)) };
+        }
+    });
+}
+
+/// No option can change after the session is created.
+unsafe extern "system" fn set_dynamic_options(
+    this: *mut OrtEp,
+    keys: *const *const c_char,
+    _values: *const *const c_char,
+    count: usize,
+) -> OrtStatusPtr {
+    // SAFETY: ONNX Runtime passes a live provider.
+    let this = unsafe { EpInstance::from_raw(this) };
+    guard::status(this.host, this.logger, || {
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: `keys` holds `count` strings that are live during the call.
+        let key = unsafe { text(*keys) };
+        Err(Error::invalid_argument(format!(
+            "Spacemit: unknown dynamic option '{key}'; none can be set on a running session"
+        )))
+    })
+}
