@@ -27,8 +27,12 @@ pub(crate) fn infallible(logger: Logger, body: impl FnOnce()) {
 fn catch<T>(logger: Logger, body: impl FnOnce() -> T) -> Result<T, Error> {
     let _entered = logger.enter();
     // Whatever a panic leaves half done stays behind locks that report poisoning, or is dropped with its owner.
-    catch_unwind(AssertUnwindSafe(body))
-        .map_err(|payload| Error::fail(format!("Spacemit: internal error: {}", reason(&*payload))))
+    catch_unwind(AssertUnwindSafe(|| {
+        #[cfg(test)]
+        crate::tests::panic_if_asked();
+        body()
+    }))
+    .map_err(|payload| Error::fail(format!("Spacemit: internal error: {}", reason(&*payload))))
 }
 
 fn reason(payload: &(dyn Any + Send)) -> &str {

@@ -132,11 +132,7 @@ fn import_tensor(tensor: Tensor<'_>) -> Result<Option<ir::Tensor<'_>>, Error> {
     let Some(dtype) = dtype(tensor.element_and_dims(|dim| dims.push(dim))?) else {
         return Ok(None);
     };
-    let bytes = tensor.bytes()?;
-    // External data is only as aligned as its offset in the file.
-    let aligned = bytes.as_ptr().addr().is_multiple_of(dtype.size());
-    let tensor = ir::Tensor::borrowed(dtype, &dims, bytes);
-    Ok(Some(if aligned { tensor } else { tensor.into_owned() }))
+    Ok(Some(ir::Tensor::borrowed(dtype, &dims, tensor.bytes()?)))
 }
 
 /// `None` for element types that no operator here takes.

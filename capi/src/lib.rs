@@ -17,6 +17,8 @@ mod log;
 mod provider;
 mod status;
 mod sys;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::c_char;
 

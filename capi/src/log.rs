@@ -148,7 +148,7 @@ impl Subscriber for Forward {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut message = Message(String::from("Spacemit: "));
+        let mut message = Message(String::new());
         event.record(&mut message);
         let metadata = event.metadata();
         with_logger(|logger| {

@@ -78,7 +78,7 @@ impl EpInstance {
 
     fn claim(&self, graph: Graph<'_>, info: *mut OrtEpGraphSupportInfo) -> Result<(), Error> {
         let imported = import(graph)?;
-        let claims = self.provider.claim(&imported.graph);
+        let claims = self.provider.claim(&imported.graph)?;
         let options = OrtNodeFusionOptions { ort_version_supported: EP_VERSION, drop_constant_initializers: true };
         for group in &claims.groups {
             let node = |&origin: &usize| imported.nodes.get(origin).map(|node| node.raw());

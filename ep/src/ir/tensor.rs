@@ -31,6 +31,15 @@ impl<'w> Tensor<'w> {
         Self { dtype: T::DTYPE, dims: Dims::from_slice(dims), bytes: Bytes::Owned(Arc::new(bytes)) }
     }
 
+    /// The same tensor with its own copy of the bytes.
+    pub fn into_owned(self) -> Tensor<'static> {
+        let bytes = match self.bytes {
+            Bytes::Borrowed(bytes) => Arc::new(AlignedBuf::copy_of(bytes)),
+            Bytes::Owned(bytes) => bytes,
+        };
+        Tensor { dtype: self.dtype, dims: self.dims, bytes: Bytes::Owned(bytes) }
+    }
+
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Borrowed(bytes) => bytes,
