@@ -31,7 +31,7 @@ def install() -> None:
 
 def _entry(options: Any, key: str) -> str | None:
     try:
-        return options.get_session_config_entry(key)
+        return str(options.get_session_config_entry(key))
     except RuntimeError:  # onnxruntime's way to say that there is none
         return None
 

@@ -68,11 +68,11 @@ def load_inputs(path: str, session: Any) -> dict[str, np.ndarray]:
 def _size(dim: int | str | None, index: int, rank: int, dims: Mapping[str, int]) -> int:
     if isinstance(dim, int):
         return dim
-    if dim in dims:
-        return dims[dim]
-    name = (dim or "").lower()
+    name = dim or ""
+    if name in dims:
+        return dims[name]
     for word, size in SIZES:
-        if word in name:
+        if word in name.lower():
             return size
     if index == 0:
         return 1
@@ -84,7 +84,7 @@ def _fill(name: str, shape: tuple[int, ...], dtype: np.dtype, random: np.random.
     import numpy as np
 
     if dtype.kind == "f":
-        return random.standard_normal(shape).astype(dtype)
+        return np.asarray(random.standard_normal(shape), dtype)
     if dtype.kind == "b" or "mask" in name or math.prod(shape) == 1:
         return np.ones(shape, dtype)
     if "type" in name or "segment" in name:

@@ -65,7 +65,8 @@ def _set_up(job: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     first = time.perf_counter() - start
     after = _memory()
     outputs = dict(zip(names, binding.copy_outputs_to_cpu()))
-    np.savez(job["outputs"], **{name: value for name, value in outputs.items() if isinstance(value, np.ndarray)})
+    tensors: dict[str, Any] = {name: value for name, value in outputs.items() if isinstance(value, np.ndarray)}
+    np.savez(job["outputs"], **tensors)
     figures = {
         "onnxruntime": ort.__version__,
         "created_s": created,

@@ -4,7 +4,7 @@ use crate::python::newest_onnxruntime;
 use crate::{Result, plugin, process};
 
 /// What the sentence search and the model's builder need beside onnxruntime.
-const PACKAGES: &[&str] = &["onnx==1.23.2", "safetensors", "sympy", "tokenizers"];
+const PACKAGES: &[&str] = &["onnx==1.23.2", "safetensors", "tokenizers"];
 
 /// `--model PATH` compares on that model; what follows is passed on to the comparison.
 pub fn run(arguments: &[String]) -> Result<()> {
