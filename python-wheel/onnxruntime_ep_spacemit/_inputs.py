@@ -84,7 +84,7 @@ def _fill(name: str, shape: tuple[int, ...], dtype: np.dtype, random: np.random.
     import numpy as np
 
     if dtype.kind == "f":
-        return np.asarray(random.standard_normal(shape), dtype)
+        return np.asarray(random.standard_normal(shape)).astype(dtype)
     if dtype.kind == "b" or "mask" in name or math.prod(shape) == 1:
         return np.ones(shape, dtype)
     if "type" in name or "segment" in name:

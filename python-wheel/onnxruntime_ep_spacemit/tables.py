@@ -21,10 +21,10 @@ def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
 def summary(result: dict[str, Any]) -> str:
     """The comparison on one screen; declined nodes are counted by operator and reason."""
     inputs = ", ".join(f"{name} {kind}" for name, kind in result["inputs"].items())
-    threads = result["threads"] or "default"
+    threads = f"{result['threads']} thread(s)" if result["threads"] else "default threads"
     return "\n".join(
         [
-            f"{Path(result['model']).name} on onnxruntime {result['onnxruntime']}, {threads} thread(s)",
+            f"{Path(result['model']).name} on onnxruntime {result['onnxruntime']}, {threads}",
             f"  inputs: {inputs}",
             "",
             *_placement(result["placement"]),
