@@ -2,6 +2,7 @@
 
 mod identity;
 mod lower;
+mod sdpa;
 
 use std::ops::RangeInclusive;
 
@@ -66,7 +67,7 @@ pub const FUSED: &str = "spacemit";
 pub const MICROSOFT: &str = "com.microsoft";
 
 /// All operators, the families in alphabetical order.
-const TABLE: &[&[OpRow]] = &[identity::ROWS];
+const TABLE: &[&[OpRow]] = &[identity::ROWS, sdpa::ROWS];
 
 /// Every row of the table.
 pub fn rows() -> impl Iterator<Item = &'static OpRow> {

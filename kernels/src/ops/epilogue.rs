@@ -233,9 +233,8 @@ impl<A, F: SimdUnaryOp<f32>> Store<'_, A, F> {
     }
 }
 
-/// Stores the first `out.len()` lanes.
 #[inline(always)]
-pub(crate) fn store<T: Elem, O: NumOps<T>>(ops: O, x: O::Simd, out: &mut [T]) {
+fn store<O: NumOps<f32>>(ops: O, x: O::Simd, out: &mut [f32]) {
     if out.len() == ops.len() {
         ops.store(x, out);
     } else {

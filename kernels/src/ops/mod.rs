@@ -1,5 +1,6 @@
 //! Drivers: one file per operation. `new()` fixes shapes and strides, `run()` loops.
 
+pub mod attention;
 pub mod concat;
 pub mod convert;
 pub mod copy;
@@ -12,7 +13,6 @@ pub mod gather_elements;
 pub mod gather_nd;
 mod indices;
 pub mod matmul;
-pub mod matmul_int;
 pub mod one_hot;
 pub mod pad;
 pub mod range;

@@ -1,0 +1,188 @@
+//! Scaled dot-product attention as fusion rules make it: domain `spacemit`, `Sdpa`, since version 1.
+//!
+//! `Y = softmax(scale * Q x K^T + mask + bias) x V`, the softmax over the keys.
+//!
+//! | # | input | shape | remark |
+//! |---|-------|-------|--------|
+//! | 0 | Q     | 4 dimensions in the order `q_order` | f32 or f16 |
+//! | 1 | K     | 4 dimensions in the order `k_order` | type of Q |
+//! | 2 | V     | 4 dimensions in the order `v_order` | type of Q |
+//! | 3 | mask  | broadcast to `[batch, heads, queries, keys]` | optional; float of Q's type: added, bool: false hides |
+//! | 4 | bias  | broadcast to `[batch, heads, queries, keys]` | optional; float of Q's type: added |
+//!
+//! An order is `bsnh`: `[batch, seq, head, element]`, `bnsh`: `[batch, head, seq, element]`, or `bnhs`:
+//! `[batch, head, element, seq]`, which `Y` cannot have.
+//!
+//! Output `Y`: 4 dimensions in the order `out_order`, type of Q. A batch of 1 is broadcast; K and V may have fewer heads
+//! than Q, of which each then serves equally many neighbouring heads of Q.
+//!
+//! | attribute | type | default | meaning |
+//! |---|---|---|---|
+//! | scale | float | 1 | factor of the products |
+//! | q_order, k_order, v_order, out_order | string | `bsnh` | order of the dimensions |
+//! | is_causal | int | 0 | 1: query s sees the keys up to s only |
+//! | nan_rows_to_zero | int | 0 | 1: a softmax that is NaN, as where all keys are hidden by -inf, counts as zero |
+
+use kernels::ops::attention::{Attention, AttentionDims, KeepToBias, Order, Strided, UndefinedRow};
+use kernels::tensor::DType;
+
+use super::{Code, Decline, FUSED, Lower, Op, OpRow, Work};
+use crate::plan::{Bind, BindError, Buf};
+
+pub const ROWS: &[OpRow] = &[OpRow {
+    domain: FUSED,
+    name: "Sdpa",
+    versions: 1..=1,
+    inputs: 3..=5,
+    outputs: 1..=1,
+    attrs: &["scale", "q_order", "k_order", "v_order", "out_order", "is_causal", "nan_rows_to_zero"],
+    work: Work::Heavy,
+    lower,
+}];
+
+struct Sdpa {
+    dtype: DType,
+    scale: f32,
+    /// Of Q, K, V and the output.
+    orders: [Order; 4],
+    causal: bool,
+    undefined_row: UndefinedRow,
+}
+
+fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
+    let dtype = cx.float_input(0)?;
+    for index in [1, 2] {
+        cx.dtype_in(index, &[dtype])?;
+    }
+    if cx.has_input(3) {
+        cx.dtype_in(3, &[dtype, DType::Bool])?;
+    }
+    if cx.has_input(4) {
+        cx.dtype_in(4, &[dtype])?;
+    }
+    for index in 0..3 {
+        if cx.rank(index).is_some_and(|rank| rank != 4) {
+            return Err(Decline::new(Code::Rank, format!("input {index} has not 4 dimensions")));
+        }
+    }
+    let orders = [order(cx, "q_order")?, order(cx, "k_order")?, order(cx, "v_order")?, order(cx, "out_order")?];
+    if orders[3] == Order::Bnhs {
+        return Err(Decline::new(Code::Attribute, "out_order 'bnhs' is not supported"));
+    }
+    let undefined_row = if cx.attr_bool("nan_rows_to_zero", false)? { UndefinedRow::Zero } else { UndefinedRow::Nan };
+    Ok(Box::new(Sdpa {
+        dtype,
+        scale: cx.attr_float("scale", 1.0)?,
+        orders,
+        causal: cx.attr_bool("is_causal", false)?,
+        undefined_row,
+    }))
+}
+
+fn order(cx: &Lower<'_, '_>, name: &str) -> Result<Order, Decline> {
+    match cx.attr_str(name, "bsnh")? {
+        "bsnh" => Ok(Order::Bsnh),
+        "bnsh" => Ok(Order::Bnsh),
+        "bnhs" => Ok(Order::Bnhs),
+        other => Err(Decline::new(Code::Attribute, format!("{name} '{other}' is not known"))),
+    }
+}
+
+impl Op for Sdpa {
+    fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
+        let mut sizes = [[0; 4]; 3];
+        for (index, size) in sizes.iter_mut().enumerate() {
+            *size = in_order(&b.dims(index)?, self.orders[index])?;
+        }
+        let [q, k, v] = sizes;
+        let dims = attention_dims(q, k, v)?;
+        let at = |index: usize| {
+            let [batch, heads, rows, cols] = sizes[index];
+            let mut at = self.orders[index].strided(heads, rows, cols);
+            if batch == 1 {
+                at.batch = 0;
+            }
+            at
+        };
+        let mut attention =
+            Attention::new(dims, at(0), at(1), at(2), self.orders[3], self.scale).undefined_row(self.undefined_row);
+        if self.causal {
+            attention = attention.causal(0);
+        }
+        let mut operands = vec![b.input_f32(0)?, b.input_f32(1)?, b.input_f32(2)?];
+        for index in [3, 4].into_iter().filter(|&index| b.has_input(index)).collect::<Vec<_>>() {
+            attention = attention.bias(broadcast(&b.dims(index)?, &dims)?);
+            operands.push(additive(b, index, f32::NEG_INFINITY)?);
+        }
+        let out_dims = match self.orders[3] {
+            Order::Bsnh => [dims.batch, dims.queries, dims.heads, dims.value_head],
+            _ => [dims.batch, dims.heads, dims.queries, dims.value_head],
+        };
+        let y = b.output_f32(0, self.dtype, &out_dims)?;
+        b.step(attention, &operands, &[y]);
+        Ok(())
+    }
+}
+
+/// `[batch, head, seq, element]` of an operand.
+fn in_order(dims: &[usize], order: Order) -> Result<[usize; 4], BindError> {
+    let &[batch, x, y, z] = dims else {
+        return Err(BindError::new(format!("an operand of attention has the shape {dims:?}, not 4 dimensions")));
+    };
+    Ok(match order {
+        Order::Bsnh => [batch, y, x, z],
+        Order::Bnsh => [batch, x, y, z],
+        Order::Bnhs => [batch, x, z, y],
+    })
+}
+
+/// Checks `[batch, head, seq, element]` of q, k and v against each other.
+fn attention_dims(q: [usize; 4], k: [usize; 4], v: [usize; 4]) -> Result<AttentionDims, BindError> {
+    let mismatch = || BindError::new(format!("attention of q {q:?}, k {k:?}, v {v:?} (batch, heads, length, width)"));
+    let batch = [q[0], k[0], v[0]].into_iter().find(|&batch| batch != 1).unwrap_or(1);
+    let batches_fit = [q[0], k[0], v[0]].iter().all(|&given| given == 1 || given == batch);
+    let heads_fit = k[1] == v[1] && if k[1] == 0 { q[1] == 0 } else { q[1].is_multiple_of(k[1]) };
+    if !batches_fit || !heads_fit || q[3] != k[3] || k[2] != v[2] {
+        return Err(mismatch());
+    }
+    Ok(AttentionDims {
+        batch,
+        heads: q[1],
+        kv_heads: k[1].max(1),
+        queries: q[2],
+        keys: k[2],
+        head: q[3],
+        value_head: v[3],
+    })
+}
+
+/// Strides of a dense tensor that broadcasts to `[batch, heads, queries, keys]`.
+pub(super) fn broadcast(dims: &[usize], to: &AttentionDims) -> Result<Strided, BindError> {
+    let target = [to.batch, to.heads, to.queries, to.keys];
+    let mut strides = [0; 4];
+    let mut stride = 1;
+    let fits = dims.len() <= 4
+        && dims.iter().rev().zip(target.iter().zip(&mut strides).rev()).all(|(&dim, (&target, place))| {
+            *place = if dim == 1 { 0 } else { stride };
+            stride *= dim;
+            dim == 1 || dim == target
+        });
+    match (fits, strides) {
+        (true, [batch, head, row, col]) => Ok(Strided { offset: 0, batch, head, row, col }),
+        (false, _) => Err(BindError::new(format!("a mask of shape {dims:?} does not broadcast to {target:?}"))),
+    }
+}
+
+/// Input `index` as an additive f32 mask; `hidden` is what false stands for.
+pub(super) fn additive(b: &mut Bind<'_>, index: usize, hidden: f32) -> Result<Buf, BindError> {
+    if b.dtype(index)? != DType::Bool {
+        return b.input_f32(index);
+    }
+    let elements = b.dims(index)?.iter().product();
+    let (flags, bias) = (b.input(index)?, b.temp(DType::F32, elements)?);
+    b.step(KeepToBias::<u8>::new(elements, hidden), &[flags], &[bias]);
+    Ok(bias)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+use rten_tensor::Matrix;
+
+use crate::host::matrix;
+
+/// Sizes of an attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttentionDims {
+    pub batch: usize,
+    /// Heads of the queries and the output.
+    pub heads: usize,
+    /// Heads of the keys and values; divides `heads`.
+    pub kv_heads: usize,
+    pub queries: usize,
+    pub keys: usize,
+    /// Elements of a query or key.
+    pub head: usize,
+    /// Elements of a value.
+    pub value_head: usize,
+}
+
+/// Order of the dimensions of a dense operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// `[batch, sequence, head, column]`
+    Bsnh,
+    /// `[batch, head, sequence, column]`
+    Bnsh,
+    /// `[batch, head, column, sequence]`
+    Bnhs,
+}
+
+impl Order {
+    /// Strides of a dense operand of this order.
+    pub fn strided(self, heads: usize, rows: usize, cols: usize) -> Strided {
+        let batch = heads * rows * cols;
+        match self {
+            Order::Bsnh => Strided { offset: 0, batch, head: cols, row: heads * cols, col: 1 },
+            Order::Bnsh => Strided { offset: 0, batch, head: rows * cols, row: cols, col: 1 },
+            Order::Bnhs => Strided { offset: 0, batch, head: rows * cols, row: 1, col: rows },
+        }
+    }
+}
+
+/// Where a `[batch, head, row, col]` operand lies in its buffer: an offset and strides, in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strided {
+    pub offset: usize,
+    pub batch: usize,
+    pub head: usize,
+    pub row: usize,
+    pub col: usize,
+}
+
+impl Strided {
+    /// The part of the buffer that begins `offset` elements later.
+    pub fn shifted(mut self, offset: usize) -> Self {
+        self.offset += offset;
+        self
+    }
+
+    /// Index of the first element of a row.
+    pub(super) fn at(&self, batch: usize, head: usize, row: usize) -> usize {
+        self.offset + batch * self.batch + head * self.head + row * self.row
+    }
+
+    /// Rows `row..row + shape[0]` of one head as a matrix.
+    pub(super) fn matrix<'a>(
+        &self,
+        data: &'a [f32],
+        batch: usize,
+        head: usize,
+        row: usize,
+        shape: [usize; 2],
+    ) -> Matrix<'a> {
+        view(data, self.at(batch, head, row), shape, [self.row, self.col])
+    }
+
+    /// Rows `row..row + shape[1]` of one head as the columns of a matrix.
+    pub(super) fn transposed<'a>(
+        &self,
+        data: &'a [f32],
+        batch: usize,
+        head: usize,
+        row: usize,
+        shape: [usize; 2],
+    ) -> Matrix<'a> {
+        view(data, self.at(batch, head, row), shape, [self.col, self.row])
+    }
+
+    /// Adds the columns from `col` on of one row to `to`.
+    pub(super) fn add_row(&self, data: &[f32], batch: usize, head: usize, row: usize, col: usize, to: &mut [f32]) {
+        let data = &data[self.at(batch, head, row) + col * self.col..];
+        if self.col == 1 {
+            to.iter_mut().zip(data).for_each(|(to, x)| *to += x);
+        } else {
+            to.iter_mut().enumerate().for_each(|(index, to)| *to += data[index * self.col]);
+        }
+    }
+}
+
+fn view(data: &[f32], offset: usize, shape: [usize; 2], strides: [usize; 2]) -> Matrix<'_> {
+    matrix(if shape.contains(&0) { &[] } else { &data[offset..] }, shape, strides)
+}

@@ -1,0 +1,118 @@
+//! The softmax parts of attention, vectorised over one row at a time.
+
+use rten_simd::functional::{simd_apply, simd_map};
+use rten_simd::ops::{BitOps, NumOps};
+use rten_simd::{Isa, Simd, SimdIterable, SimdOp, SimdUnaryOp};
+use rten_vecmath::{Exp, Tanh};
+
+/// Folds a block of scores into the running softmax of each row.
+pub(super) struct Fold<'a> {
+    /// `rows x cols` scores; replaced by `exp(score - max)`.
+    pub scores: &'a mut [f32],
+    pub cols: usize,
+    /// Largest score of each row so far.
+    pub max: &'a mut [f32],
+    /// Sum of `exp(score - max)` of each row so far.
+    pub sum: &'a mut [f32],
+    /// Weighted values of each row so far, rescaled to the new maximum; empty before the first block.
+    pub acc: &'a mut [f32],
+}
+
+impl SimdOp for Fold<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        let ops = isa.f32();
+        let width = self.acc.len() / self.max.len();
+        let rows = self.scores.chunks_exact_mut(self.cols).zip(self.max).zip(self.sum);
+        for (row, ((scores, max), sum)) in rows.enumerate() {
+            let new_max = row_max(ops, scores).max(*max);
+            // -inf would turn -inf - max into NaN where nothing is visible yet.
+            let base = if new_max == f32::NEG_INFINITY { 0.0 } else { new_max };
+            let rescale = (*max - base).exp();
+            *sum = *sum * rescale + exp_minus(isa, scores, base);
+            *max = new_max;
+            if width != 0 && rescale != 1.0 {
+                let rescale = ops.splat(rescale);
+                simd_apply::<_, _, _, 2>(ops, &mut self.acc[row * width..][..width], |x| ops.mul(x, rescale));
+            }
+        }
+    }
+}
+
+/// Largest element, -inf when there is none. NaN may be passed over: it resurfaces in the sum.
+#[inline(always)]
+fn row_max<O: NumOps<f32>>(ops: O, row: &[f32]) -> f32 {
+    let lanes = row.simd_iter(ops).fold_unroll::<4>(
+        ops.splat(f32::NEG_INFINITY),
+        #[inline(always)]
+        |max, x| ops.max(max, x),
+        #[inline(always)]
+        |max, x| ops.max(max, x),
+    );
+    lanes.to_array().into_iter().fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// Replaces each `x` by `exp(x - base)` and returns their sum.
+#[inline(always)]
+fn exp_minus<I: Isa>(isa: I, row: &mut [f32], base: f32) -> f32 {
+    let ops = isa.f32();
+    let full = row.len() / ops.len() * ops.len();
+    let (body, tail) = row.split_at_mut(full);
+    let base = ops.splat(base);
+    let mut sum = ops.zero();
+    simd_apply::<_, _, _, 4>(
+        ops,
+        body,
+        #[inline(always)]
+        |x| {
+            let y = Exp::apply(isa, ops.sub(x, base));
+            sum = ops.add(sum, y);
+            y
+        },
+    );
+    simd_map(
+        ops,
+        &mut *tail,
+        #[inline(always)]
+        |x| Exp::apply(isa, ops.sub(x, base)),
+    );
+    ops.sum(sum) + tail.iter().sum::<f32>()
+}
+
+/// `out = acc / sum`, or `undefined` where the softmax has no value.
+pub(super) struct Finish<'a> {
+    pub out: &'a mut [f32],
+    pub acc: &'a [f32],
+    pub sum: f32,
+    pub undefined: f32,
+}
+
+impl SimdOp for Finish<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) {
+        // The largest score contributes exp(0) = 1, so a defined sum is at least 1.
+        if self.sum > 0.0 {
+            let ops = isa.f32();
+            let inverse = ops.splat(1.0 / self.sum);
+            self.out.copy_from_slice(self.acc);
+            simd_apply::<_, _, _, 2>(ops, self.out, |x| ops.mul(x, inverse));
+        } else {
+            self.out.fill(self.undefined);
+        }
+    }
+}
+
+/// Replaces each `x` by `cap * tanh(x / cap)`.
+pub(super) fn softcap(scores: &mut [f32], cap: f32) {
+    for x in scores.iter_mut() {
+        *x /= cap;
+    }
+    Tanh {}.map_mut(scores);
+    for x in scores {
+        *x *= cap;
+    }
+}
