@@ -1,6 +1,6 @@
 //! Small models for the tests of this crate.
 
-use kernels::tensor::{DType, Dims, Element, TensorView};
+use kernels::tensor::{DType, Dims, Element, TensorView, elements};
 
 use crate::ir::{Attr, Dim, Graph, GraphBuilder, NodeSpec, Tensor, ValueId};
 use crate::{Error, Options, Provider};
@@ -16,7 +16,7 @@ pub struct Value {
 
 impl Value {
     pub fn new<T: Element>(dims: &[usize], values: &[T]) -> Self {
-        assert_eq!(dims.iter().product::<usize>(), values.len());
+        assert_eq!(elements(dims), values.len());
         let mut value = Self::zeroed(T::DTYPE, dims);
         value.bytes_mut().copy_from_slice(bytemuck::cast_slice(values));
         value
@@ -30,7 +30,7 @@ impl Value {
     }
 
     fn zeroed(dtype: DType, dims: &[usize]) -> Self {
-        let len = dims.iter().product::<usize>() * dtype.size();
+        let len = elements(dims) * dtype.size();
         Self { dtype, dims: Dims::from_slice(dims), words: vec![0; len.div_ceil(8)], len }
     }
 

@@ -94,11 +94,16 @@ pub fn checked_elements(dims: &[usize]) -> Option<usize> {
     dims.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim))
 }
 
-/// Row-major strides in elements.
+/// Number of elements; `usize::MAX` when the product overflows, as it may for part of an empty tensor's dimensions.
+pub fn elements(dims: &[usize]) -> usize {
+    checked_elements(dims).unwrap_or(usize::MAX)
+}
+
+/// Row-major strides in elements; they saturate, which only those of an empty tensor can.
 pub fn row_major_strides(dims: &[usize]) -> Dims {
     let mut strides = Dims::from_elem(1, dims.len());
     for axis in (1..dims.len()).rev() {
-        strides[axis - 1] = strides[axis] * dims[axis];
+        strides[axis - 1] = strides[axis].saturating_mul(dims[axis]);
     }
     strides
 }

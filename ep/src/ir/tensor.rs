@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kernels::mem::AlignedBuf;
-use kernels::tensor::{DType, Dims, Element, checked_elements};
+use kernels::tensor::{DType, Dims, Element, checked_elements, elements};
 
 /// Contents of a constant: lent by ONNX Runtime for the length of a call, or our own.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl<'w> Tensor<'w> {
 
     /// Number of elements.
     pub fn elements(&self) -> usize {
-        self.dims.iter().product()
+        elements(&self.dims)
     }
 
     /// Whether the byte count is what shape and type ask for.

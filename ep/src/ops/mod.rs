@@ -1,8 +1,25 @@
 //! The operators: one row each in [`TABLE`], one file for each family.
 
+pub(crate) mod axes;
+mod concat;
+mod constant;
+mod cum_sum;
+mod expand;
+mod eye_like;
+mod gather;
 mod identity;
 mod lower;
+mod one_hot;
+mod pad;
+mod range;
+mod reshape;
+mod scatter;
 mod sdpa;
+mod shape;
+mod slice;
+mod split;
+mod transpose;
+mod trilu;
 
 use std::ops::RangeInclusive;
 
@@ -67,7 +84,26 @@ pub const FUSED: &str = "spacemit";
 pub const MICROSOFT: &str = "com.microsoft";
 
 /// All operators, the families in alphabetical order.
-const TABLE: &[&[OpRow]] = &[identity::ROWS, sdpa::ROWS];
+const TABLE: &[&[OpRow]] = &[
+    concat::ROWS,
+    constant::ROWS,
+    cum_sum::ROWS,
+    expand::ROWS,
+    eye_like::ROWS,
+    gather::ROWS,
+    identity::ROWS,
+    one_hot::ROWS,
+    pad::ROWS,
+    range::ROWS,
+    reshape::ROWS,
+    scatter::ROWS,
+    sdpa::ROWS,
+    shape::ROWS,
+    slice::ROWS,
+    split::ROWS,
+    transpose::ROWS,
+    trilu::ROWS,
+];
 
 /// Every row of the table.
 pub fn rows() -> impl Iterator<Item = &'static OpRow> {

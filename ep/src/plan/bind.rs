@@ -4,7 +4,7 @@ use std::sync::Arc;
 use kernels::driver::Driver;
 use kernels::mem::AlignedBuf;
 use kernels::ops::convert::{F16ToF32, F32ToF16};
-use kernels::tensor::{DType, Dims, Element, checked_elements};
+use kernels::tensor::{DType, Dims, Element, checked_elements, elements};
 
 use super::program::{Bound, Content, PlanNode, Planner};
 
@@ -92,7 +92,7 @@ impl<'p> Bind<'p> {
     pub fn input_f32(&mut self, index: usize) -> Result<Buf, BindError> {
         let (buf, dtype, elements) = {
             let bound = self.bound(index)?;
-            (bound.buf, bound.dtype, bound.dims.iter().product())
+            (bound.buf, bound.dtype, elements(&bound.dims))
         };
         match dtype {
             DType::F32 => Ok(buf),
@@ -107,8 +107,8 @@ impl<'p> Bind<'p> {
 
     /// A new buffer for output `index`.
     pub fn output(&mut self, index: usize, dtype: DType, dims: &[usize]) -> Result<Buf, BindError> {
-        let elements = checked(dims)?;
-        let buf = self.temp(dtype, elements)?;
+        let count = checked(dims)?;
+        let buf = self.temp(dtype, count)?;
         self.set_output(index, Bound { dtype, dims: Dims::from_slice(dims), buf, known: None })?;
         Ok(buf)
     }
@@ -119,7 +119,7 @@ impl<'p> Bind<'p> {
         if dtype != DType::F16 {
             return Ok(output);
         }
-        let elements = dims.iter().product();
+        let elements = elements(dims);
         let wide = self.temp(DType::F32, elements)?;
         self.narrow.push((wide, output, elements));
         Ok(wide)
@@ -128,7 +128,7 @@ impl<'p> Bind<'p> {
     /// Makes output `index` the bytes of input `input` with other dimensions.
     pub fn alias(&mut self, index: usize, input: usize, dims: &[usize]) -> Result<(), BindError> {
         let source = self.bound(input)?.clone();
-        if checked(dims)? != source.dims.iter().product::<usize>() {
+        if checked(dims)? != elements(&source.dims) {
             let (from, to) = (source.dims.as_slice(), dims);
             return Err(BindError(format!("a tensor of shape {from:?} cannot take the shape {to:?}")));
         }
@@ -137,12 +137,22 @@ impl<'p> Bind<'p> {
 
     /// Makes output `index` a tensor whose contents are known now.
     pub fn output_known<T: Element>(&mut self, index: usize, dims: &[usize], values: &[T]) -> Result<(), BindError> {
-        if checked(dims)? != values.len() {
-            return Err(BindError(format!("{} values do not fill the shape {dims:?}", values.len())));
+        self.output_constant(index, T::DTYPE, dims, Arc::new(AlignedBuf::copy_of(bytemuck::cast_slice(values))))
+    }
+
+    /// Makes output `index` a tensor with these bytes.
+    pub fn output_constant(
+        &mut self,
+        index: usize,
+        dtype: DType,
+        dims: &[usize],
+        bytes: Arc<AlignedBuf>,
+    ) -> Result<(), BindError> {
+        if checked(dims)?.checked_mul(dtype.size()) != Some(bytes.len()) {
+            return Err(BindError(format!("{} bytes do not fill the shape {dims:?} of {dtype}", bytes.len())));
         }
-        let bytes = Arc::new(AlignedBuf::copy_of(bytemuck::cast_slice(values)));
         let buf = self.constant(Arc::clone(&bytes));
-        self.set_output(index, Bound { dtype: T::DTYPE, dims: Dims::from_slice(dims), buf, known: Some(bytes) })
+        self.set_output(index, Bound { dtype, dims: Dims::from_slice(dims), buf, known: Some(bytes) })
     }
 
     fn set_output(&mut self, index: usize, bound: Bound) -> Result<(), BindError> {

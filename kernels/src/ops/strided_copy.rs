@@ -28,7 +28,7 @@ impl StridedCopy {
     /// When the numbers of dims and strides differ.
     pub fn new(dtype: DType, dims: &[usize], strides: &[isize], start: usize) -> Self {
         assert_eq!(dims.len(), strides.len());
-        let (dims, strides) = merge_axes(dims, strides);
+        let (dims, strides) = if dims.contains(&0) { merge_axes(&[0], &[1]) } else { merge_axes(dims, strides) };
         let last = dims.len() - 1;
         let across = match strides[last] {
             0 | 1 => None,
@@ -194,7 +194,7 @@ mod tests {
 
     /// The definition, index by index.
     fn expected(input: &[u32], dims: &[usize], strides: &[isize], start: usize) -> Vec<u32> {
-        let total: usize = dims.iter().product();
+        let total = crate::tensor::elements(dims);
         let at = |mut position: usize| {
             let mut offset = start as isize;
             for (&dim, stride) in dims.iter().zip(strides).rev() {
@@ -241,6 +241,7 @@ mod tests {
         check(600, &[17, 3, 11], &[1, 17, -51], 51 * 10);
         check(100_000, &[3, 33_000], &[33_000, 1], 500);
         check(90_000, &[300, 300], &[1, 300], 0);
+        check(0, &[usize::MAX, usize::MAX, 0], &[7, 1, 1], 0);
     }
 
     #[test]
