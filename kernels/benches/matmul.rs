@@ -7,6 +7,7 @@ use kernels::driver::Driver;
 use kernels::mem::{AlignedBuf, Workspace};
 use kernels::ops::epilogue::{Activation, Epilogue, Position, Residual};
 use kernels::ops::matmul::MatMul;
+use kernels::ops::matmul_int::{IntOutput, LeftSide, MatMulInt, ZeroPoint};
 use kernels::pack::{PackLayout, PackedWeights, WeightData, WeightSource};
 use kernels::rt::Team;
 use kernels::tape::{Buffer, Place, Step, Tape};
@@ -17,6 +18,7 @@ fn main() {
         for m in [1, 32, 1024] {
             for threads in [1, 2] {
                 f32_product(m, k, n, threads);
+                int_product(m, k, n, threads);
             }
         }
     }
@@ -38,6 +40,21 @@ fn f32_product(m: usize, k: usize, n: usize, threads: usize) {
     }
     let inputs: Vec<&[u8]> = inputs.iter().map(|input| bytemuck::cast_slice(input)).collect();
     measure(Box::new(MatMul::new(m, false, 1.0, weights, epilogue)), &inputs, m, k, n, threads);
+}
+
+fn int_product(m: usize, k: usize, n: usize, threads: usize) {
+    let bytes = |len| numbers(len).into_iter().map(|x| (x * 127.0) as i8).collect::<Vec<i8>>();
+    let b = bytes(k * n);
+    let source = WeightSource { data: WeightData::I8(&b), k, n, transposed: false };
+    let weights = Arc::new(PackedWeights::pack(PackLayout::HostI8, source).expect("sizes agree"));
+    let activation = if n == 1536 { Activation::Gelu } else { Activation::Identity };
+    let epilogue = Epilogue { bias: true, activation, residual: None };
+    let left = LeftSide { signed: false, zero_point: ZeroPoint::Tensor };
+    let output = IntOutput::F32 { b_scales: vec![0.01], epilogue };
+    let (a, bias) = (bytes(m * k), numbers(n));
+    let inputs: [&[u8]; 4] =
+        [bytemuck::cast_slice(&a), &[100], bytemuck::bytes_of(&0.01f32), bytemuck::cast_slice(&bias)];
+    measure(Box::new(MatMulInt::new(m, left, weights, &[], output)), &inputs, m, k, n, threads);
 }
 
 fn measure(driver: Box<dyn Driver>, inputs: &[&[u8]], m: usize, k: usize, n: usize, threads: usize) {

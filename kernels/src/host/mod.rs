@@ -1,10 +1,13 @@
 //! The host engine: thin adapters over `rten-gemm`.
 
 mod gemm;
+mod gemm_int;
+mod recycle;
 
 use std::sync::Once;
 
-pub(crate) use gemm::{F32Panels, PANEL, gemm_f32, matrix};
+pub(crate) use gemm::{F32Panel, F32Panels, PANEL, gemm_f32, matrix};
+pub(crate) use gemm_int::{I8Panel, I8Panels, Rows};
 
 /// Keeps the loops inside `rten` on the rank that called them, by giving rayon a global pool of one thread. Ranks are
 /// the only parallelism of a run. Later calls do nothing.

@@ -1,9 +1,11 @@
 //! Memory that a run touches: aligned owned bytes and the arena of intermediate results.
 
 mod aligned;
+mod scratch;
 mod workspace;
 
 pub use aligned::AlignedBuf;
+pub(crate) use scratch::Scratch;
 pub use workspace::{Workspace, WorkspaceReq};
 
 /// Alignment of every buffer and every offset inside an arena: one cache line of the X60, the A100 and x86-64.

@@ -233,8 +233,9 @@ impl<A, F: SimdUnaryOp<f32>> Store<'_, A, F> {
     }
 }
 
+/// Stores the first `out.len()` lanes.
 #[inline(always)]
-fn store<O: NumOps<f32>>(ops: O, x: O::Simd, out: &mut [f32]) {
+pub(crate) fn store<T: Elem, O: NumOps<T>>(ops: O, x: O::Simd, out: &mut [T]) {
     if out.len() == ops.len() {
         ops.store(x, out);
     } else {

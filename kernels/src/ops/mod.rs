@@ -13,6 +13,7 @@ pub mod gather_elements;
 pub mod gather_nd;
 mod indices;
 pub mod matmul;
+pub mod matmul_int;
 pub mod one_hot;
 pub mod pad;
 pub mod range;

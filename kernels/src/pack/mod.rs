@@ -10,13 +10,15 @@ pub use weights::{PackError, PackedWeights, WeightData, WeightSource};
 pub enum PackLayout {
     /// f32 panels of the host engine.
     HostF32,
+    /// i8 panels of the host engine. An unsigned weight is stored less 128.
+    HostI8,
 }
 
 impl PackLayout {
     /// Columns of a panel: the smallest part of a weight that one rank takes.
     pub const fn panel(self) -> usize {
         match self {
-            PackLayout::HostF32 => crate::host::PANEL,
+            PackLayout::HostF32 | PackLayout::HostI8 => crate::host::PANEL,
         }
     }
 
@@ -24,6 +26,7 @@ impl PackLayout {
     pub fn name(self) -> &'static str {
         match self {
             PackLayout::HostF32 => "host_f32",
+            PackLayout::HostI8 => "host_i8",
         }
     }
 }

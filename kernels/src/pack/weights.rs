@@ -2,10 +2,11 @@ use std::fmt;
 use std::ops::Range;
 
 use rten_tensor::Matrix;
+use rten_tensor::prelude::*;
 
 use super::PackLayout;
 use crate::driver::RunError;
-use crate::host::{self, F32Panels};
+use crate::host::{self, F32Panels, I8Panels};
 
 /// A constant right-hand side `B` of shape `[k, n]`, packed once and read by any number of drivers.
 ///
@@ -15,17 +16,24 @@ pub struct PackedWeights {
     k: usize,
     n: usize,
     storage: Storage,
+    /// Sums of the columns as stored; empty for floats.
+    column_sums: Box<[i32]>,
+    /// What was subtracted from every element before it was stored.
+    offset: i32,
 }
 
 enum Storage {
     Planned,
     HostF32(F32Panels),
+    HostI8(I8Panels),
 }
 
 /// Elements of a weight.
 #[derive(Clone, Copy, Debug)]
 pub enum WeightData<'a> {
     F32(&'a [f32]),
+    I8(&'a [i8]),
+    U8(&'a [u8]),
 }
 
 /// A weight as the model holds it.
@@ -65,15 +73,33 @@ impl PackedWeights {
     /// [`PackError`] when the number or type of the elements is wrong.
     pub fn pack(layout: PackLayout, source: WeightSource<'_>) -> Result<Self, PackError> {
         let WeightSource { k, n, .. } = source;
-        let storage = match (layout, source.data) {
-            (PackLayout::HostF32, WeightData::F32(data)) => Storage::HostF32(F32Panels::pack(source.matrix(data)?)),
+        match (layout, source.data) {
+            (PackLayout::HostF32, WeightData::F32(data)) => {
+                let storage = Storage::HostF32(F32Panels::pack(source.matrix(data)?));
+                Ok(Self { storage, ..Self::planned(layout, k, n) })
+            }
+            (PackLayout::HostI8, WeightData::I8(data)) => Self::pack_i8(layout, source.matrix(data)?, 0),
+            (PackLayout::HostI8, WeightData::U8(data)) => {
+                let signed: Vec<i8> = data.iter().map(|&x| (x ^ 0x80) as i8).collect();
+                Self::pack_i8(layout, source.matrix(&signed)?, 128)
+            }
+            _ => Err(PackError::Element { layout }),
+        }
+    }
+
+    fn pack_i8(layout: PackLayout, b: Matrix<'_, i8>, offset: i32) -> Result<Self, PackError> {
+        let storage = match layout {
+            PackLayout::HostI8 => Storage::HostI8(I8Panels::pack(b)),
+            _ => return Err(PackError::Element { layout }),
         };
-        Ok(Self { layout, k, n, storage })
+        let sum = |column| b.slice((.., column)).iter().map(|&x: &i8| i32::from(x)).sum();
+        let column_sums = (0..b.size(1)).map(sum).collect();
+        Ok(Self { storage, column_sums, offset, ..Self::planned(layout, b.size(0), b.size(1)) })
     }
 
     /// The shape of a weight without its contents, to plan with. Running with it is [`RunError::Weights`].
     pub fn planned(layout: PackLayout, k: usize, n: usize) -> Self {
-        Self { layout, k, n, storage: Storage::Planned }
+        Self { layout, k, n, storage: Storage::Planned, column_sums: Box::default(), offset: 0 }
     }
 
     pub fn layout(&self) -> PackLayout {
@@ -104,6 +130,23 @@ impl PackedWeights {
             Storage::HostF32(panels) => Ok(panels),
             _ => Err(self.mismatch(PackLayout::HostF32)),
         }
+    }
+
+    pub(crate) fn host_i8(&self) -> Result<&I8Panels, RunError> {
+        match &self.storage {
+            Storage::HostI8(panels) => Ok(panels),
+            _ => Err(self.mismatch(PackLayout::HostI8)),
+        }
+    }
+
+    /// Sums of the columns of an integer weight as stored.
+    pub(crate) fn column_sums(&self) -> &[i32] {
+        &self.column_sums
+    }
+
+    /// Element `x` of an integer weight is stored as `x - offset`.
+    pub(crate) fn offset(&self) -> i32 {
+        self.offset
     }
 
     fn mismatch(&self, wanted: PackLayout) -> RunError {

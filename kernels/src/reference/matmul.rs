@@ -33,3 +33,23 @@ fn erf(x: f64) -> f64 {
     let fraction = (1..60).rev().fold(z, |fraction, n| z + f64::from(n) / 2.0 / fraction);
     (1.0 - (-z * z).exp() / (fraction * std::f64::consts::PI.sqrt())).copysign(x)
 }
+
+/// `(A[m, k] - az) x (B[k, n] - bz)` in i64, row-major; `az` is asked for each row, `bz` for each column.
+pub fn matmul_int(
+    a: &[i32],
+    b: &[i32],
+    [m, k, n]: [usize; 3],
+    az: impl Fn(usize) -> i32,
+    bz: impl Fn(usize) -> i32,
+) -> Vec<i64> {
+    let mut y = vec![0; m * n];
+    for row in 0..m {
+        for column in 0..n {
+            for depth in 0..k {
+                let left = i64::from(a[row * k + depth]) - i64::from(az(row));
+                y[row * n + column] += left * (i64::from(b[depth * n + column]) - i64::from(bz(column)));
+            }
+        }
+    }
+    y
+}

@@ -10,7 +10,6 @@ mod online;
 
 use std::fmt;
 
-use rten_gemm::GemmInputB;
 use rten_simd::SimdOp;
 use rten_tensor::{Matrix, MatrixLayout};
 use smallvec::SmallVec;
@@ -263,7 +262,7 @@ impl Tile<'_> {
 fn gemm(out: &mut [f32], a: Matrix<'_>, b: Matrix<'_>, alpha: f32, beta: f32) -> Result<(), RunError> {
     // A single row would enter rten's matrix-vector path, which hands its work to another thread.
     let a = if a.rows() == 1 { a.broadcast([2, a.cols()]) } else { a };
-    gemm_f32(a, GemmInputB::Unpacked(b), alpha, beta, &mut out[..a.rows() * b.cols()])
+    gemm_f32(a, b, alpha, beta, &mut out[..a.rows() * b.cols()])
 }
 
 #[cfg(test)]

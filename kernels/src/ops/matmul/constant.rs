@@ -68,7 +68,7 @@ impl Driver for MatMul {
             for panel in share.clone() {
                 let block = Block { rows: rows.clone(), columns: self.weights.columns(panel) };
                 let sums = &mut tile[..block.rows.len() * block.columns.len()];
-                panels.multiply(a, panel, self.alpha, sums)?;
+                panels.panel(panel).multiply(a, self.alpha, sums)?;
                 let tile = Tile { sums, columns: block.columns.len() };
                 // SAFETY: the blocks of ranks, panels and row blocks are disjoint.
                 unsafe { self.epilogue.store(tile, &block, &operands, out, n) };

@@ -1,0 +1,237 @@
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::sums::{Scaled, Sums};
+use crate::driver::{Driver, RunError};
+use crate::host::Rows;
+use crate::mem::Scratch;
+use crate::ops::epilogue::{Block, Epilogue};
+use crate::ops::ranks;
+use crate::pack::PackedWeights;
+use crate::rt::Worker;
+use crate::tape::Io;
+
+/// Rows of a block of the host engine: two of `rten`'s row blocks.
+const BLOCK_ROWS: usize = 128;
+/// Rows of `rten`'s u8 tiles.
+const ROW_GRAIN: usize = 8;
+
+/// `Y[m, n] = (A[m, k] - az) x (B[k, n] - bz)` with constant `B`, exact for `k` up to [`super::MAX_K`].
+///
+/// Inputs in this order: `A` (u8 or i8, row-major), its zero point where there is one (type of `A`), and for f32 outputs
+/// the scale of `A` (one f32), the bias and the residual where the epilogue has them. Output: `Y`, row-major.
+pub struct MatMulInt {
+    m: usize,
+    left: LeftSide,
+    weights: Arc<PackedWeights>,
+    /// `bz` of each column, less the offset of the weights; empty when all are 0.
+    b_zero_points: Box<[i32]>,
+    output: IntOutput,
+}
+
+/// Type of `A`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftSide {
+    /// i8 instead of u8.
+    pub signed: bool,
+    pub zero_point: ZeroPoint,
+}
+
+/// The zero point operand of `A`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroPoint {
+    /// No operand; the zero point is 0.
+    Absent,
+    /// One for the whole of `A`.
+    Tensor,
+    /// One for each row.
+    Rows,
+}
+
+/// What becomes of the exact sums.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IntOutput {
+    /// Stored as they are.
+    I32,
+    /// `epilogue(float(sum) * (a_scale * b_scale))`; one or `n` scales of `B`.
+    F32 { b_scales: Vec<f32>, epilogue: Epilogue },
+}
+
+impl MatMulInt {
+    /// `b_zero_points` has no, one or `n` values.
+    ///
+    /// # Panics
+    /// When there are other numbers of zero points or scales of `B`.
+    pub fn new(
+        m: usize,
+        left: LeftSide,
+        weights: Arc<PackedWeights>,
+        b_zero_points: &[i32],
+        mut output: IntOutput,
+    ) -> Self {
+        let n = weights.n();
+        let zero_points = spread(if b_zero_points.is_empty() { &[0] } else { b_zero_points }, n);
+        let mut b_zero_points: Box<[i32]> =
+            zero_points.iter().map(|zero_point| zero_point - weights.offset()).collect();
+        if b_zero_points.iter().all(|&zero_point| zero_point == 0) {
+            b_zero_points = Box::default();
+        }
+        if let IntOutput::F32 { b_scales, .. } = &mut output {
+            *b_scales = spread(b_scales, n);
+        }
+        Self { m, left, weights, b_zero_points, output }
+    }
+
+    fn block_rows(&self) -> usize {
+        BLOCK_ROWS.min(self.m)
+    }
+
+    /// Whether the left-hand side is multiplied in two halves.
+    fn halved(&self) -> bool {
+        self.weights.host_i8().is_ok_and(|panels| panels.halved())
+    }
+}
+
+/// One or `n` values as `n`.
+fn spread<T: Copy>(values: &[T], n: usize) -> Vec<T> {
+    match *values {
+        [value] => vec![value; n],
+        _ => {
+            assert_eq!(values.len(), n, "one value or one for each column");
+            values.to_vec()
+        }
+    }
+}
+
+impl fmt::Display for MatMulInt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (weights, a) = (&self.weights, if self.left.signed { "i8" } else { "u8" });
+        write!(f, "matmul_int m={} n={} k={} a={a} b={}", self.m, weights.n(), weights.k(), weights.layout())?;
+        match &self.output {
+            IntOutput::I32 => f.write_str(" -> i32"),
+            IntOutput::F32 { epilogue, .. } => write!(f, " -> f32{epilogue}"),
+        }
+    }
+}
+
+impl Driver for MatMulInt {
+    fn scratch(&self) -> usize {
+        let (rows, k) = (self.block_rows(), self.weights.k());
+        let stages = usize::from(self.left.signed) + usize::from(self.halved());
+        Scratch::bytes::<i32>(rows * self.weights.layout().panel())
+            + 2 * Scratch::bytes::<i32>(rows)
+            + stages * Scratch::bytes::<u8>(rows * k)
+    }
+
+    fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
+        let (m, k) = (self.m, self.weights.k());
+        let panel = self.weights.layout().panel();
+        let shape = ranks::Matrix { m, row_grain: ROW_GRAIN, panels: self.weights.panels(), panel, k };
+        let (rows, share) = shape.share(worker);
+        if share.is_empty() {
+            return Ok(());
+        }
+        let mut scratch = Scratch::new(scratch);
+        let mut buffers = Buffers {
+            tile: scratch.take(self.block_rows() * panel),
+            a_zero_points: scratch.take(self.block_rows()),
+            row_sums: scratch.take(self.block_rows()),
+            unsigned: scratch.take(if self.left.signed { self.block_rows() * k } else { 0 }),
+            half: scratch.take(if self.halved() { self.block_rows() * k } else { 0 }),
+        };
+        for start in rows.clone().step_by(BLOCK_ROWS) {
+            self.run_rows(start..(start + BLOCK_ROWS).min(rows.end), share.clone(), io, &mut buffers)?;
+        }
+        Ok(())
+    }
+}
+
+/// A rank's scratch.
+struct Buffers<'a> {
+    tile: &'a mut [i32],
+    a_zero_points: &'a mut [i32],
+    row_sums: &'a mut [i32],
+    /// Rows of a signed `A`, plus 128.
+    unsigned: &'a mut [u8],
+    half: &'a mut [u8],
+}
+
+impl MatMulInt {
+    /// One block of rows, all panels of this rank.
+    fn run_rows(
+        &self,
+        rows: Range<usize>,
+        share: Range<usize>,
+        io: &Io<'_>,
+        buffers: &mut Buffers<'_>,
+    ) -> Result<(), RunError> {
+        let (k, panels) = (self.weights.k(), self.weights.host_i8()?);
+        let bytes = &io.input::<u8>(0)[rows.start * k..rows.end * k];
+        let a = self.unsigned(bytes, buffers.unsigned);
+        self.read_zero_points(&rows, io, buffers.a_zero_points);
+        if !self.b_zero_points.is_empty() {
+            for (row, sum) in buffers.row_sums[..rows.len()].iter_mut().enumerate() {
+                let elements: i32 = a[row * k..(row + 1) * k].iter().map(|&x| i32::from(x)).sum();
+                *sum = elements - k as i32 * buffers.a_zero_points[row];
+            }
+        }
+        let packed = Rows::pack(a, k, panels.halved(), buffers.half);
+        for panel in share {
+            let block = Block { rows: rows.clone(), columns: self.weights.columns(panel) };
+            let tile = &mut buffers.tile[..rows.len() * block.columns.len()];
+            panels.panel(panel).multiply(&packed, tile)?;
+            let sums = Sums {
+                sums: tile,
+                columns: block.columns.len(),
+                a_zero_points: buffers.a_zero_points,
+                column_sums: &self.weights.column_sums()[block.columns.clone()],
+                row_sums: buffers.row_sums,
+                b_zero_points: self.b_zero_points.get(block.columns.clone()).unwrap_or_default(),
+            };
+            self.store(sums, &block, io);
+        }
+        packed.give_back();
+        Ok(())
+    }
+
+    /// `bytes` of `A` as they are multiplied.
+    fn unsigned<'a>(&self, bytes: &'a [u8], stage: &'a mut [u8]) -> &'a [u8] {
+        if !self.left.signed {
+            return bytes;
+        }
+        let stage = &mut stage[..bytes.len()];
+        stage.iter_mut().zip(bytes).for_each(|(unsigned, &x)| *unsigned = x ^ 0x80);
+        stage
+    }
+
+    /// The zero points of `rows` as they are multiplied.
+    fn read_zero_points(&self, rows: &Range<usize>, io: &Io<'_>, zero_points: &mut [i32]) {
+        let value = |x: u8| if self.left.signed { i32::from(x as i8) + 128 } else { i32::from(x) };
+        match self.left.zero_point {
+            ZeroPoint::Absent => zero_points.fill(value(0)),
+            ZeroPoint::Tensor => zero_points.fill(value(io.input::<u8>(1)[0])),
+            ZeroPoint::Rows => {
+                let given = &io.input::<u8>(1)[rows.clone()];
+                zero_points.iter_mut().zip(given).for_each(|(zero_point, &x)| *zero_point = value(x));
+            }
+        }
+    }
+
+    fn store(&self, sums: Sums<'_>, block: &Block, io: &Io<'_>) {
+        let (m, n) = (self.m, self.weights.n());
+        match &self.output {
+            // SAFETY: the blocks of ranks, panels and row blocks are disjoint.
+            IntOutput::I32 => unsafe { sums.store(block, io.output(0), n) },
+            IntOutput::F32 { b_scales, epilogue } => {
+                let scale = 1 + usize::from(self.left.zero_point != ZeroPoint::Absent);
+                let a_scale = io.input::<f32>(scale)[0];
+                let operands = epilogue.operands(io, scale + 1);
+                epilogue.check(m, n, &operands);
+                let scaled = Scaled { sums, a_scale, b_scales: &b_scales[block.columns.clone()] };
+                // SAFETY: as above.
+                unsafe { epilogue.store(scaled, block, &operands, io.output(0), n) }
+            }
+        }
+    }
+}

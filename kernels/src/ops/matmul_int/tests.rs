@@ -1,0 +1,128 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::ops::epilogue::{Activation, Epilogue, Position, Residual};
+use crate::pack::{PackLayout, PackedWeights, WeightData, WeightSource};
+use crate::reference::matmul::matmul_int;
+use crate::testing::{floats, run_one};
+
+/// Bytes that hit both ends of the range often.
+fn bytes(len: usize, seed: u32) -> Vec<u8> {
+    let extreme = |x: f32| {
+        if x < -0.5 {
+            0
+        } else if x > 0.5 {
+            255
+        } else {
+            ((x + 0.5) * 255.0) as u8
+        }
+    };
+    floats(len, seed).into_iter().map(extreme).collect()
+}
+
+fn values(bytes: &[u8], signed: bool) -> Vec<i32> {
+    bytes.iter().map(|&x| if signed { i32::from(x as i8) } else { i32::from(x) }).collect()
+}
+
+fn pack(b: &[u8], signed: bool, k: usize, n: usize) -> Arc<PackedWeights> {
+    let data = if signed { WeightData::I8(bytemuck::cast_slice(b)) } else { WeightData::U8(b) };
+    Arc::new(PackedWeights::pack(PackLayout::HostI8, WeightSource { data, k, n, transposed: false }).unwrap())
+}
+
+/// One product, and everything to compare it with.
+struct Case {
+    shape: [usize; 3],
+    signed: (bool, bool),
+    zero_point: ZeroPoint,
+    a: Vec<u8>,
+    b: Vec<u8>,
+    a_zero_points: Vec<u8>,
+    b_zero_points: Vec<u8>,
+}
+
+impl Case {
+    fn new(shape: [usize; 3], signed: (bool, bool), zero_point: ZeroPoint, b_zero_points: usize) -> Self {
+        let [m, k, n] = shape;
+        let count = match zero_point {
+            ZeroPoint::Absent => 0,
+            ZeroPoint::Tensor => 1,
+            ZeroPoint::Rows => m,
+        };
+        let (a, b) = (bytes(m * k, 1), bytes(k * n, 2));
+        Self { shape, signed, zero_point, a, b, a_zero_points: bytes(count, 3), b_zero_points: bytes(b_zero_points, 4) }
+    }
+
+    fn expected(&self) -> Vec<i64> {
+        let a_zero_points = values(&self.a_zero_points, self.signed.0);
+        let b_zero_points = values(&self.b_zero_points, self.signed.1);
+        let pick = |values: &[i32], index: usize| values.get(index).or(values.first()).copied().unwrap_or(0);
+        matmul_int(
+            &values(&self.a, self.signed.0),
+            &values(&self.b, self.signed.1),
+            self.shape,
+            |row| pick(&a_zero_points, row),
+            |column| pick(&b_zero_points, column),
+        )
+    }
+
+    fn driver(&self, output: IntOutput) -> MatMulInt {
+        let [m, k, n] = self.shape;
+        let left = LeftSide { signed: self.signed.0, zero_point: self.zero_point };
+        let weights = pack(&self.b, self.signed.1, k, n);
+        MatMulInt::new(m, left, weights, &values(&self.b_zero_points, self.signed.1), output)
+    }
+
+    fn inputs(&self) -> Vec<&[u8]> {
+        let zero_points = (!matches!(self.zero_point, ZeroPoint::Absent)).then_some(&self.a_zero_points[..]);
+        std::iter::once(&self.a[..]).chain(zero_points).collect()
+    }
+}
+
+#[test]
+fn sums_are_exact_for_all_signs_and_zero_points() {
+    for shape in [[1, 1, 1], [1, 37, 65], [7, 3, 64], [9, 130, 63], [129, 1025, 70], [260, 5, 3], [3, 0, 5]] {
+        for signed in [(false, true), (false, false), (true, true), (true, false)] {
+            for zero_point in [ZeroPoint::Absent, ZeroPoint::Tensor, ZeroPoint::Rows] {
+                for b_zero_points in [0, 1, shape[2]] {
+                    let case = Case::new(shape, signed, zero_point, b_zero_points);
+                    let len = shape[0] * shape[2];
+                    for ranks in [1, 3] {
+                        let y = run_one::<i32>(case.driver(IntOutput::I32), ranks, &case.inputs(), len).unwrap();
+                        let y: Vec<i64> = y.into_iter().map(i64::from).collect();
+                        assert_eq!(y, case.expected(), "{shape:?} {signed:?} {zero_point:?} {b_zero_points}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_largest_sums_do_not_saturate() {
+    let (m, k, n) = (2, MAX_K, 3);
+    let (a, b) = (vec![255u8; m * k], vec![0x80u8; k * n]);
+    let left = LeftSide { signed: false, zero_point: ZeroPoint::Absent };
+    let driver = MatMulInt::new(m, left, pack(&b, true, k, n), &[], IntOutput::I32);
+    let y = run_one::<i32>(driver, 1, &[&a], m * n).unwrap();
+    assert_eq!(y, vec![-(255 * 128 * MAX_K as i64) as i32; m * n]);
+}
+
+#[test]
+fn scaled_sums_go_through_the_epilogue() {
+    let shape @ [m, _, n] = [11, 40, 67];
+    let case = Case::new(shape, (false, true), ZeroPoint::Tensor, n);
+    let (bias, residual, a_scale) = (floats(n, 5), floats(m * n, 6), [3e-4f32]);
+    let b_scales: Vec<f32> = floats(n, 7);
+    let added = Residual { position: Position::AfterActivation, factor: 1.0, strides: [n, 1] };
+    let epilogue = Epilogue { bias: true, activation: Activation::Relu, residual: Some(added) };
+    let driver = case.driver(IntOutput::F32 { b_scales: b_scales.clone(), epilogue });
+    let mut inputs = case.inputs();
+    inputs.extend([&a_scale[..], &bias, &residual].map(|x| bytemuck::cast_slice::<f32, u8>(x)));
+    let y = run_one::<f32>(driver, 2, &inputs, m * n).unwrap();
+    for (index, (&y, &sum)) in y.iter().zip(&case.expected()).enumerate() {
+        let column = index % n;
+        // Each operation is rounded once, in this order.
+        let scaled = sum as f32 * (a_scale[0] * b_scales[column]);
+        assert_eq!(y, (scaled + bias[column]).max(0.0) + residual[index], "element {index}");
+    }
+}
