@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::{BLOCK_ROWS, ROW_GRAIN};
 use crate::driver::{Driver, RunError};
 use crate::host;
 use crate::ops::epilogue::{Block, Epilogue, Tile};
@@ -8,11 +9,6 @@ use crate::ops::ranks;
 use crate::pack::PackedWeights;
 use crate::rt::Worker;
 use crate::tape::Io;
-
-/// Rows of a block of the host engine: two of `rten`'s row blocks, each of eleven tiles of six.
-const BLOCK_ROWS: usize = 132;
-/// A multiple of the rows of `rten`'s f32 tiles.
-const ROW_GRAIN: usize = 6;
 
 /// `Y[m, n] = epilogue(alpha * A[m, k] x B[k, n])` with constant `B`.
 ///

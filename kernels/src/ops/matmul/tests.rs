@@ -127,3 +127,36 @@ fn a_weight_that_was_never_packed_is_an_error() {
     let result = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&[0f32; 4])], 4);
     assert!(matches!(result, Err(RunError::Weights(_))));
 }
+
+#[test]
+fn batches_broadcast_and_take_any_strides() {
+    for [m, k, n] in [[1, 5, 1], [3, 7, 70], [133, 33, 65], [5, 0, 3], [2, 64, 128]] {
+        let (a, b, bias) = (floats(4 * m * k, 1), floats(2 * k * n, 2), floats(n, 3));
+        // Two dimensions of batch: B repeats along the first.
+        let offsets: Vec<[usize; 2]> = (0..4).map(|i| [i * m * k, i % 2 * k * n]).collect();
+        let expected: Vec<f64> = offsets
+            .iter()
+            .flat_map(|&[x, y]| reference::matmul::matmul(&a[x..x + m * k], &b[y..y + k * n], m, k, n))
+            .enumerate()
+            .map(|(index, x)| 0.125 * x + f64::from(bias[index % n]))
+            .collect();
+        let transposed = |x: &[f32], count: usize, rows: usize, columns: usize| -> Vec<f32> {
+            (0..count)
+                .flat_map(|i| transpose(&x[i * rows * columns..(i + 1) * rows * columns], rows, columns))
+                .collect()
+        };
+        for trans in [[false, false], [true, false], [false, true], [true, true]] {
+            let a = if trans[0] { transposed(&a, 4, m, k) } else { a.clone() };
+            let b = if trans[1] { transposed(&b, 2, k, n) } else { b.clone() };
+            let a_strides = if trans[0] { [1, m] } else { [k, 1] };
+            let b_strides = if trans[1] { [1, k] } else { [n, 1] };
+            for ranks in 1..=3 {
+                let shape = BatchShape { m, k, n, a_strides, b_strides, offsets: offsets.clone() };
+                let driver = BatchedMatMul::new(shape, 0.125, Epilogue { bias: true, ..Epilogue::NONE });
+                let inputs = [&a, &b, &bias].map(|x| bytemuck::cast_slice(x));
+                let y = run_one::<f32>(driver, ranks, &inputs, 4 * m * n).unwrap();
+                assert_close(&y, &expected, tolerance(k, 1.0), &format!("{m}x{k}x{n} {trans:?}"));
+            }
+        }
+    }
+}
