@@ -16,6 +16,7 @@ pub mod matmul;
 pub mod matmul_int;
 pub mod one_hot;
 pub mod pad;
+pub mod quantize;
 pub mod range;
 mod ranks;
 pub mod scatter_elements;
