@@ -1,13 +1,19 @@
-//! The host engine: thin adapters over `rten-gemm`.
+//! The host engine: thin adapters over `rten-gemm`, `rten-vecmath` and `rten-simd`.
 
+mod erf;
 mod gemm;
 mod gemm_int;
+mod map;
 mod recycle;
+mod vectorise;
 
 use std::sync::Once;
 
+pub(crate) use erf::{Erf, Gelu};
 pub(crate) use gemm::{F32Panel, F32Panels, PANEL, gemm_f32, matrix};
 pub(crate) use gemm_int::{I8Panel, I8Panels, Rows};
+pub(crate) use map::map;
+pub(crate) use vectorise::vectorised;
 
 /// Keeps the loops inside `rten` on the rank that called them, by giving rayon a global pool of one thread. Ranks are
 /// the only parallelism of a run. Later calls do nothing.

@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Elem, Isa, Simd, SimdOp, SimdUnaryOp};
-use rten_vecmath::{ApproxGelu, Gelu, Sigmoid, Silu, Swish, Tanh};
+use rten_vecmath::{ApproxGelu, Sigmoid, Silu, Swish, Tanh};
 
+use crate::host::Gelu;
 use crate::tape::{Io, SharedOut};
 
 /// An elementwise function at the end of a matrix product. NaN stays NaN.
@@ -111,7 +112,7 @@ impl Epilogue {
             Activation::Identity => store!(Identity),
             Activation::Relu => store!(Clamp { low: 0.0, high: f32::INFINITY }),
             Activation::Clip { low, high } => store!(Clamp { low, high }),
-            Activation::Gelu => store!(Gelu {}),
+            Activation::Gelu => store!(Gelu),
             Activation::GeluTanh => store!(ApproxGelu {}),
             Activation::Silu => store!(Silu {}),
             Activation::QuickGelu { alpha } => store!(Swish { alpha }),

@@ -1,6 +1,10 @@
 //! Drivers: one file per operation. `new()` fixes shapes and strides, `run()` loops.
 
+pub mod arithmetic;
 pub mod attention;
+pub mod broadcast;
+pub mod clip;
+pub mod compare;
 pub mod concat;
 pub mod convert;
 pub mod copy;
@@ -12,17 +16,23 @@ pub mod gather;
 pub mod gather_elements;
 pub mod gather_nd;
 mod indices;
+pub mod integer_unary;
 pub mod matmul;
 pub mod matmul_int;
+mod number;
 pub mod one_hot;
 pub mod pad;
+pub mod power;
+pub mod predicate;
 pub mod quantize;
 pub mod range;
 mod ranks;
 pub mod scatter_elements;
 pub mod scatter_nd;
+pub mod select;
 pub mod split;
 pub mod strided_copy;
 pub mod trilu;
+pub mod unary;
 mod walk;
 mod width;
