@@ -3,3 +3,5 @@
 pub mod attention;
 pub mod erf;
 pub mod matmul;
+pub mod norm;
+pub mod softmax;
