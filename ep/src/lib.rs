@@ -10,6 +10,7 @@ mod error;
 mod exec;
 pub mod fuse;
 pub mod ir;
+pub mod onnx;
 pub mod ops;
 mod options;
 pub mod plan;

@@ -36,6 +36,8 @@ pub struct Options {
     pub disable_nodes: Vec<String>,
     /// Where to write the JSON of claims and declines.
     pub report: Option<PathBuf>,
+    /// Folder for the compiled groups as ONNX models.
+    pub dump_subgraphs: Option<PathBuf>,
 }
 
 /// Most threads that can be asked for.
@@ -75,15 +77,16 @@ impl Options {
             }
             "disable_ops" => self.disable_ops = list(value),
             "disable_nodes" => self.disable_nodes = list(value),
-            "report" if value.is_empty() => return Err("the path is empty".into()),
+            "report" | "dump_subgraphs" if value.is_empty() => return Err("the path is empty".into()),
             "report" => self.report = Some(value.into()),
+            "dump_subgraphs" => self.dump_subgraphs = Some(value.into()),
             _ => return Err(format!("unknown; the options are {}", KEYS.join(", "))),
         }
         Ok(())
     }
 }
 
-const KEYS: [&str; 6] = ["target", "threads", "claim", "disable_ops", "disable_nodes", "report"];
+const KEYS: [&str; 7] = ["target", "threads", "claim", "disable_ops", "disable_nodes", "report", "dump_subgraphs"];
 
 fn choose<T: Copy>(value: &str, choices: &[(&str, T)]) -> Result<T, String> {
     let found = choices.iter().find(|(name, _)| *name == value);

@@ -1,7 +1,10 @@
 use std::collections::HashSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernels::rt::Team;
+use prost::Message;
 
 use crate::claim::partition;
 use crate::exec::{CompiledGroup, GroupConstant, GroupInput};
@@ -18,6 +21,8 @@ pub struct Provider {
     target: Target,
     report: Report,
     team: Mutex<Option<Arc<Team>>>,
+    /// Groups written by the option `dump_subgraphs`.
+    dumped: AtomicUsize,
 }
 
 /// What the provider takes of a graph.
@@ -39,7 +44,7 @@ impl Provider {
             TargetOption::K1 => Target::k1().with_workers(workers),
             TargetOption::K3 => Target::k3().with_workers(workers),
         };
-        Ok(Self { options, target, report: Report::default(), team: Mutex::new(None) })
+        Ok(Self { options, target, report: Report::default(), team: Mutex::new(None), dumped: AtomicUsize::new(0) })
     }
 
     pub fn target(&self) -> &Target {
@@ -77,14 +82,29 @@ impl Provider {
     /// Compiles one claimed group: fuses it again, packs its weights and keeps its constants.
     ///
     /// # Errors
-    /// [`Error::Node`] when a node does not lower, which the claim excludes for graphs of its own groups.
+    /// [`Error::Node`] when a node does not lower, which the claim excludes for graphs of its own groups;
+    /// [`Error::Option`] when the group cannot be dumped.
     pub fn compile(&self, graph: &Graph<'_>) -> Result<CompiledGroup, Error> {
+        if let Some(folder) = &self.options.dump_subgraphs {
+            dump(folder, self.dumped.fetch_add(1, Ordering::Relaxed), graph)?;
+        }
+        self.lower_group(graph, Packing::Pack(WeightStore::global()))
+    }
+
+    /// Compiles a group for its plans only: no weight is packed, so it cannot run.
+    ///
+    /// # Errors
+    /// As [`Provider::compile`].
+    pub fn outline(&self, graph: &Graph<'_>) -> Result<CompiledGroup, Error> {
+        self.lower_group(graph, Packing::Plan)
+    }
+
+    fn lower_group(&self, graph: &Graph<'_>, packing: Packing<'_>) -> Result<CompiledGroup, Error> {
         let mut graph = graph.clone();
         fuse::run(&mut graph, &self.target, &self.options);
-        let store = WeightStore::global();
         let (mut nodes, mut labels, mut kept) = (Vec::new(), Vec::new(), HashSet::new());
         for (_, node) in graph.nodes() {
-            let cx = Lower::new(&graph, node, &self.target, Packing::Pack(store));
+            let cx = Lower::new(&graph, node, &self.target, packing);
             let op = ops::lower(&cx).map_err(|decline| Error::Node {
                 node: node.name.clone(),
                 op: node.qualified_op(),
@@ -108,7 +128,7 @@ impl Provider {
             graph.inputs().iter().copied().filter(|&id| graph.value(id).constant.is_none()).collect();
         let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect();
         Ok(CompiledGroup {
-            constants: constants(&graph, kept, store),
+            constants: constants(&graph, kept),
             input_names: names(&inputs),
             output_names: names(graph.outputs()),
             inputs: inputs
@@ -140,11 +160,21 @@ impl Provider {
     }
 }
 
+/// Writes a group as `FOLDER/group-INDEX.onnx`.
+fn dump(folder: &Path, index: usize, graph: &Graph<'_>) -> Result<(), Error> {
+    let path = folder.join(format!("group-{index}.onnx"));
+    let bytes = crate::onnx::model_of(graph).encode_to_vec();
+    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, bytes)).map_err(|error| Error::Option {
+        key: "dump_subgraphs".into(),
+        reason: format!("'{}' cannot be written: {error}", path.display()),
+    })
+}
+
 /// Constants that nodes read as they are.
-fn constants(graph: &Graph<'_>, kept: HashSet<ValueId>, store: &WeightStore) -> Vec<GroupConstant> {
+fn constants(graph: &Graph<'_>, kept: HashSet<ValueId>) -> Vec<GroupConstant> {
     let constant = |id: ValueId| {
         let tensor = graph.value(id).constant.as_ref()?;
-        let bytes = store.keep(tensor);
+        let bytes = WeightStore::global().keep(tensor);
         Some(GroupConstant { slot: id.index(), dtype: tensor.dtype, dims: tensor.dims.clone(), bytes })
     };
     kept.into_iter().filter_map(constant).collect()
@@ -163,4 +193,30 @@ fn shape_deciding_values(graph: &Graph<'_>, nodes: &[PlanNode]) -> HashSet<usize
     }
     debug_assert!(deciding.iter().all(|&slot| slot < graph.value_count()));
     deciding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Model;
+
+    #[test]
+    fn compiled_groups_are_dumped_as_models() {
+        let folder = std::env::temp_dir().join(format!("spacemit-dump-{}", std::process::id()));
+        let options = Options::parse([("dump_subgraphs", folder.to_str().unwrap())]).unwrap();
+        let mut model = Model::new();
+        model.input::<f32>("x", &[2]).node("Identity", &["x"], &["y"], vec![]).output("y");
+        Provider::new(options).unwrap().compile(&model.graph()).unwrap();
+        let bytes = std::fs::read(folder.join("group-0.onnx")).unwrap();
+        let read = crate::onnx::graph_of(&crate::onnx::ModelProto::decode(bytes.as_slice()).unwrap()).unwrap();
+        assert_eq!(read.to_string(), model.graph().to_string());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_names_the_option() {
+        let options = Options::parse([("dump_subgraphs", "/dev/null/x")]).unwrap();
+        let error = Provider::new(options).unwrap().compile(&Model::new().graph()).err().unwrap();
+        assert!(error.to_string().contains("dump_subgraphs"), "{error}");
+    }
 }
