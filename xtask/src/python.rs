@@ -53,6 +53,7 @@ impl Venv {
         }
         println!("installing {} into {}", missing.join(", "), self.directory.display());
         self.pip_install(&missing)?;
+        installed.retain(|old| !missing.iter().any(|new| package_name(new) == package_name(old)));
         installed.extend(missing.into_iter().map(str::to_owned));
         self.write_stamp(&installed)
     }
@@ -98,6 +99,11 @@ impl Venv {
         let lines: String = installed.iter().flat_map(|one| [one, "\n"]).collect();
         fs::write(self.stamp(), lines).map_err(|error| format!("cannot write {}: {error}", self.stamp().display()))
     }
+}
+
+/// The name in a requirement like `onnx==1.20.1`.
+fn package_name(requirement: &str) -> &str {
+    requirement.split("==").next().unwrap_or(requirement)
 }
 
 /// A command that runs the interpreter the environments are made with: `$PYTHON`, else `python3`.

@@ -5,8 +5,11 @@ use std::process::Command;
 use crate::python::{OLDER_ONNXRUNTIMES, Venv, newest_onnxruntime};
 use crate::{Result, lanes, licences, plugin, process, workspace};
 
-/// What the Python tests and the model builders need beside onnxruntime.
-const TEST_PACKAGES: &[&str] = &["pytest", "onnx==1.23.2", "safetensors", "sympy"];
+/// What the Python tests and the model builders need beside onnxruntime and onnx.
+const TEST_PACKAGES: &[&str] = &["pytest", "safetensors", "sympy"];
+/// The newest onnx, and the one whose operator sets onnxruntime 1.23 knows.
+const ONNX: &str = "onnx==1.23.2";
+const ONNX_OF_OLDEST: &str = "onnx==1.20.1";
 /// The part of the Python tests that runs on every version of onnxruntime.
 const TESTS_OF_ALL_VERSIONS: &[&str] = &["tests/python/test_package.py", "tests/python/test_append.py"];
 
@@ -78,6 +81,7 @@ fn rust() -> Result<()> {
 fn python(onnxruntime: &str, tests: &[&str]) -> Result<()> {
     println!("onnxruntime {onnxruntime}");
     let venv = plugin::installed(onnxruntime)?;
-    venv.require(TEST_PACKAGES)?;
+    let onnx = if onnxruntime.starts_with("1.23.") { ONNX_OF_OLDEST } else { ONNX };
+    venv.require(&[TEST_PACKAGES, &[onnx]].concat())?;
     process::run(venv.python().args(["-m", "pytest", "-q"]).args(tests))
 }
