@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,17 @@ def main() -> None:
         print(json.dumps(fields), file=protocol, flush=True)
 
     try:
-        binding, run, setup = _set_up(job)
+        run, setup = _set_up(job)
     except Exception as error:
         answer(error=f"{type(error).__name__}: {error}")
         return
     answer(**setup)
     for line in sys.stdin:
-        answer(**_timed(lambda: run(binding), float(line)))
+        answer(**_timed(run, float(line)))
 
 
-def _set_up(job: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """Create the session and run it once: (binding, run function, figures)."""
-    import numpy as np
-
+def _set_up(job: dict[str, Any]) -> tuple[Callable[[], Any], dict[str, Any]]:
+    """Create the session and run it once: (function that runs it again, figures)."""
     ort = _registration.onnxruntime()
     ort.set_default_logger_severity(3)
     inputs = _model_inputs(ort, job)
@@ -54,19 +53,12 @@ def _set_up(job: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     session = ort.InferenceSession(job["model"], options, **keywords)
     created = time.perf_counter() - start
     session.disable_fallback()
-    binding = session.io_binding()
-    for name, array in inputs.items():
-        binding.bind_cpu_input(name, array)
-    names = [value.name for value in session.get_outputs()]
-    for name in names:
-        binding.bind_output(name)
+    run, outputs = _runner(session, inputs)
     start = time.perf_counter()
-    session.run_with_iobinding(binding)
+    run()
     first = time.perf_counter() - start
     after = _memory()
-    outputs = dict(zip(names, binding.copy_outputs_to_cpu()))
-    tensors: dict[str, Any] = {name: value for name, value in outputs.items() if isinstance(value, np.ndarray)}
-    np.savez(job["outputs"], **tensors)
+    _save(job["outputs"], outputs())
     figures = {
         "onnxruntime": ort.__version__,
         "created_s": created,
@@ -76,7 +68,31 @@ def _set_up(job: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         "nodes": _assignment(session),
         "inputs": {name: f"{array.dtype}{list(array.shape)}" for name, array in inputs.items()},
     }
-    return binding, session.run_with_iobinding, figures
+    return run, figures
+
+
+def _runner(session: Any, inputs: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], dict[str, Any]]]:
+    """(function that runs the session, function that gives the outputs by name).
+
+    Tensors are bound, which spares copies; a model with another kind of output runs unbound.
+    """
+    names = [value.name for value in session.get_outputs()]
+    if not all(value.type.startswith("tensor(") for value in session.get_outputs()):
+        return lambda: session.run(None, inputs), lambda: dict(zip(names, session.run(None, inputs)))
+    binding = session.io_binding()
+    for name, array in inputs.items():
+        binding.bind_cpu_input(name, array)
+    for name in names:
+        binding.bind_output(name)
+    return lambda: session.run_with_iobinding(binding), lambda: dict(zip(names, binding.copy_outputs_to_cpu()))
+
+
+def _save(path: str, outputs: dict[str, Any]) -> None:
+    """Write the outputs that are tensors into an ``.npz`` file."""
+    import numpy as np
+
+    tensors: dict[str, Any] = {name: value for name, value in outputs.items() if isinstance(value, np.ndarray)}
+    np.savez(path, **tensors)
 
 
 def _model_inputs(ort: Any, job: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +135,7 @@ def _memory(reset_peak: bool = False) -> dict[str, int]:
     return {key: int(fields[key].split()[0]) * 1024 for key in ("VmRSS", "VmHWM")}
 
 
-def _timed(run: Any, seconds: float) -> dict[str, Any]:
+def _timed(run: Callable[[], Any], seconds: float) -> dict[str, Any]:
     """Latencies in ms of runs for about ``seconds`` (at least 3), after one that warms up."""
     cpu, begin = time.process_time(), time.perf_counter()
     run()
