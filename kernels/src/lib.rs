@@ -12,6 +12,7 @@ pub mod ops;
 pub mod pack;
 pub mod reference;
 pub mod rt;
+pub mod select;
 pub mod tape;
 pub mod tensor;
 

@@ -34,3 +34,128 @@
 //! | alpha | float | 1 | scales the product |
 //! | transB | int | 0 | B is stored transposed |
 //! | residual_first | int | 0 | 1: the residual is added before the activation, 0: after it |
+
+use std::sync::Arc;
+
+use kernels::ops::epilogue::Position;
+use kernels::ops::matmul::MatMul;
+use kernels::pack::PackedWeights;
+use kernels::tensor::{DType, Dims, elements};
+
+use super::product::{self, Ending, ResidualInput};
+use super::quantized_product::{Left, Output, QuantizedProduct, Right, constant_scales};
+use super::{Code, Decline, FUSED, Lower, Op, OpRow, Work};
+use crate::plan::{Bind, BindError};
+
+pub const ROWS: &[OpRow] = &[
+    OpRow {
+        domain: FUSED,
+        name: "Linear",
+        versions: 1..=1,
+        inputs: 2..=4,
+        outputs: 1..=1,
+        attrs: ATTRS,
+        work: Work::Heavy,
+        lower: linear,
+    },
+    OpRow {
+        domain: FUSED,
+        name: "QLinear",
+        versions: 1..=1,
+        inputs: 5..=8,
+        outputs: 1..=1,
+        attrs: ATTRS,
+        work: Work::Heavy,
+        lower: q_linear,
+    },
+];
+
+const ATTRS: &[&str] =
+    &["activation", "activation_alpha", "activation_low", "activation_high", "alpha", "transB", "residual_first"];
+
+/// `f(alpha * A x B)` with packed `B`.
+pub(super) struct Linear {
+    pub dtype: DType,
+    pub weights: Arc<PackedWeights>,
+    /// `A` is a matrix `[k, m]`.
+    pub a_transposed: bool,
+    pub alpha: f32,
+    pub ending: Ending,
+}
+
+fn linear(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
+    let dtype = cx.float_input(0)?;
+    for index in (1..4).filter(|&index| cx.has_input(index)) {
+        cx.dtype_in(index, &[dtype])?;
+    }
+    let b = product::constant_matrix(cx, 1)
+        .ok_or_else(|| Decline::new(Code::Constant, "the weight is not a constant matrix"))?;
+    Ok(Box::new(Linear {
+        dtype,
+        weights: product::pack_f32(cx, b, cx.attr_bool("transB", false)?),
+        a_transposed: false,
+        alpha: cx.attr_float("alpha", 1.0)?,
+        ending: ending(cx, 2)?,
+    }))
+}
+
+/// The ending of a fused node whose bias is input `first` and whose residual is the next one.
+fn ending(cx: &Lower<'_, '_>, first: usize) -> Result<Ending, Decline> {
+    let before = cx.attr_bool("residual_first", false)?;
+    let position = if before { Position::BeforeActivation } else { Position::AfterActivation };
+    let residual = ResidualInput { input: first + 1, position, factor: 1.0 };
+    Ok(Ending {
+        bias: cx.has_input(first).then_some(first),
+        activation: product::activation(cx)?,
+        residual: cx.has_input(first + 1).then_some(residual),
+    })
+}
+
+impl Op for Linear {
+    fn absorbed_inputs(&self) -> &[usize] {
+        &[1]
+    }
+
+    fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
+        let (m, out) = output_dims(&b.dims(0)?, &self.weights, self.a_transposed)?;
+        let (epilogue, operands) = self.ending.bind(b, &out)?;
+        let mut inputs = vec![b.input_f32(0)?];
+        inputs.extend(operands);
+        let y = b.output_f32(0, self.dtype, &out)?;
+        let driver = MatMul::new(m, self.a_transposed, self.alpha, Arc::clone(&self.weights), epilogue);
+        b.step(driver, &inputs, &[y]);
+        Ok(())
+    }
+}
+
+/// Rows of the product and shape of its output for a left-hand side of shape `a`.
+pub(super) fn output_dims(a: &[usize], weights: &PackedWeights, transposed: bool) -> Result<(usize, Dims), BindError> {
+    let (k, n) = (weights.k(), weights.n());
+    let (mut out, depth) = match (a, transposed) {
+        (&[depth, m], true) => (Dims::from_slice(&[m]), depth),
+        (&[ref rows @ .., depth], false) => (Dims::from_slice(rows), depth),
+        _ => return Err(BindError::new(format!("a product cannot take a left-hand side of shape {a:?}"))),
+    };
+    if depth != k {
+        return Err(BindError::new(format!("a left-hand side of shape {a:?} does not fit a weight of {k} x {n}")));
+    }
+    let m = elements(&out);
+    out.push(n);
+    Ok((m, out))
+}
+
+fn q_linear(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
+    cx.dtype_in(1, &[DType::F32])?;
+    for index in [6, 7].into_iter().filter(|&index| cx.has_input(index)) {
+        cx.dtype_in(index, &[DType::F32])?;
+    }
+    let left = Left::given(cx, 0, 2, Some(1))?;
+    let right = Right::lower(cx, 3, 5, cx.attr_bool("transB", false)?)?;
+    let alpha = cx.attr_float("alpha", 1.0)?;
+    let mut b_scales = constant_scales(cx, 4, right.weights.n())?;
+    b_scales.iter_mut().for_each(|scale| *scale *= alpha);
+    Ok(Box::new(QuantizedProduct { left, right, output: Output::F32 { b_scales, ending: ending(cx, 6)? } }))
+}
+
+#[cfg(test)]
+mod tests;

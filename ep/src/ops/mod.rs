@@ -7,10 +7,16 @@ mod cum_sum;
 mod expand;
 mod eye_like;
 mod gather;
+mod gemm;
 mod identity;
+mod linear;
 mod lower;
+mod matmul;
+mod matmul_integer;
 mod one_hot;
 mod pad;
+mod product;
+mod quantized_product;
 mod range;
 mod reshape;
 mod scatter;
@@ -91,7 +97,11 @@ const TABLE: &[&[OpRow]] = &[
     expand::ROWS,
     eye_like::ROWS,
     gather::ROWS,
+    gemm::ROWS,
     identity::ROWS,
+    linear::ROWS,
+    matmul::ROWS,
+    matmul_integer::ROWS,
     one_hot::ROWS,
     pad::ROWS,
     range::ROWS,

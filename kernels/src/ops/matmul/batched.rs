@@ -1,7 +1,5 @@
 use std::fmt;
 
-use rten_tensor::prelude::*;
-
 use super::{BLOCK_ROWS, ROW_GRAIN};
 use crate::driver::{Driver, RunError};
 use crate::host::{self, F32Panel, PANEL};
