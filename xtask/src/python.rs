@@ -80,7 +80,7 @@ impl Venv {
 
     fn pip_install(&self, arguments: &[&str]) -> Result<()> {
         let mut pip = self.python();
-        pip.args(["-m", "pip", "install", "--disable-pip-version-check"]);
+        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-compile"]);
         if !std::io::stdout().is_terminal() {
             pip.arg("--quiet");
         }

@@ -5,8 +5,8 @@ use std::process::Command;
 use crate::python::{OLDER_ONNXRUNTIMES, Venv, newest_onnxruntime};
 use crate::{Result, lanes, licences, plugin, process, workspace};
 
-/// What the Python tests and the model builders need beside onnxruntime and onnx.
-const TEST_PACKAGES: &[&str] = &["pytest", "safetensors", "sympy"];
+/// What the builders of the models need beside onnxruntime and onnx.
+const MODEL_PACKAGES: &[&str] = &["safetensors", "sympy"];
 /// The newest onnx, and the one whose operator sets onnxruntime 1.23 knows.
 const ONNX: &str = "onnx==1.23.2";
 const ONNX_OF_OLDEST: &str = "onnx==1.20.1";
@@ -43,10 +43,10 @@ fn lanes() -> Vec<Lane> {
         lane("ruff", ruff),
         lane("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
         lane("rust", rust),
-        lane("python", || python(&newest_onnxruntime()?, &["tests/python"])),
+        lane("python", || python(&newest_onnxruntime()?, MODEL_PACKAGES, &["tests/python"])),
     ];
     for version in OLDER_ONNXRUNTIMES {
-        lanes.push(lane(&format!("python-{version}"), || python(version, TESTS_OF_ALL_VERSIONS)));
+        lanes.push(lane(&format!("python-{version}"), || python(version, &[], TESTS_OF_ALL_VERSIONS)));
     }
     lanes
 }
@@ -78,10 +78,10 @@ fn rust() -> Result<()> {
     process::run(&mut cargo)
 }
 
-fn python(onnxruntime: &str, tests: &[&str]) -> Result<()> {
+fn python(onnxruntime: &str, packages: &[&str], tests: &[&str]) -> Result<()> {
     println!("onnxruntime {onnxruntime}");
     let venv = plugin::installed(onnxruntime)?;
     let onnx = if onnxruntime.starts_with("1.23.") { ONNX_OF_OLDEST } else { ONNX };
-    venv.require(&[TEST_PACKAGES, &[onnx]].concat())?;
+    venv.require(&[packages, &["pytest", onnx]].concat())?;
     process::run(venv.python().args(["-m", "pytest", "-q"]).args(tests))
 }
