@@ -25,7 +25,11 @@ pub(crate) fn import(graph: Graph<'_>) -> Result<Imported<'_>, Error> {
     }
     for (origin, &node) in nodes.iter().enumerate() {
         let spec = importer.node(node, origin)?;
-        importer.builder.node(spec);
+        if node.provider()?.is_empty() {
+            importer.builder.node(spec);
+        } else {
+            importer.builder.taken_node(spec);
+        }
     }
     for value in graph.outputs()? {
         let id = importer.value(value)?;

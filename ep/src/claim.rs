@@ -25,7 +25,7 @@ pub fn partition<'w>(mut graph: Graph<'w>, target: &Target, options: &Options) -
     fuse::run(&mut graph, target, options);
     let mut declines = Vec::new();
     let mut lowered = HashMap::new();
-    for (id, node) in graph.nodes() {
+    for (id, node) in graph.nodes().filter(|&(id, _)| !graph.is_taken(id)) {
         match lower(&graph, node, target, options) {
             Ok(op) => {
                 lowered.insert(id, op);

@@ -7,29 +7,61 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use crate::claim::Partition;
-use crate::ir::{Graph, NodeId};
+use crate::ir::{Graph, Node, NodeId};
 use crate::{Error, Target};
 
 /// Collects the partitions of all graphs of a session: the main graph and the bodies of control-flow nodes.
 #[derive(Default)]
 pub(crate) struct Report {
-    graphs: Mutex<BTreeMap<String, Value>>,
+    graphs: Mutex<BTreeMap<Key, Entry>>,
 }
 
-/// Name and operator of the model's nodes, by origin, as they were before fusion.
-pub(crate) struct Origins(BTreeMap<usize, (String, String, String)>);
+/// Name and outputs: bodies of control-flow nodes may share a name.
+type Key = (String, Vec<String>);
+
+/// What became of the nodes of one graph.
+#[derive(Default)]
+struct Entry {
+    graph: String,
+    groups: Vec<Vec<Claim>>,
+    declines: Vec<Declined>,
+}
+
+struct Claim {
+    node: Named,
+    /// The operator after fusion.
+    runs_as: String,
+}
+
+struct Declined {
+    node: Named,
+    code: &'static str,
+    reason: String,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Named {
+    name: String,
+    domain: String,
+    op: String,
+}
+
+impl Named {
+    fn of(node: &Node<'_>) -> Self {
+        Self { name: node.name.clone(), domain: node.domain.clone(), op: node.op_type.clone() }
+    }
+}
+
+/// The model's nodes by origin, as they were before fusion.
+pub(crate) struct Origins(BTreeMap<usize, Named>);
 
 impl Origins {
     pub fn of(graph: &Graph<'_>) -> Self {
-        let entry = |node: &crate::ir::Node<'_>| {
-            let origin = *node.origins.first()?;
-            Some((origin, (node.name.clone(), node.domain.clone(), node.op_type.clone())))
-        };
-        Self(graph.nodes().filter_map(|(_, node)| entry(node)).collect())
+        Self(graph.nodes().filter_map(|(_, node)| Some((*node.origins.first()?, Named::of(node)))).collect())
     }
 
-    fn describe(&self, origin: usize) -> (&str, &str, &str) {
-        self.0.get(&origin).map_or(("", "", ""), |(name, domain, op)| (name, domain, op))
+    fn of_node(&self, node: &Node<'_>) -> Vec<Named> {
+        node.origins.iter().filter_map(|origin| self.0.get(origin).cloned()).collect()
     }
 }
 
@@ -37,20 +69,11 @@ impl Report {
     /// Writes the report with the partition of one more graph.
     pub fn write(&self, path: &Path, target: &Target, partition: &Partition<'_>, names: &Origins) -> Result<(), Error> {
         let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        graphs.insert(partition.graph.name.clone(), describe(partition, names));
-        let list = |key: &str| -> Vec<&Value> {
-            graphs.values().filter_map(|graph| graph[key].as_array()).flatten().collect()
-        };
-        let report = json!({
-            "provider": "Spacemit",
-            "version": env!("CARGO_PKG_VERSION"),
-            "target": target.name(),
-            "workers": target.workers,
-            "groups": list("groups"),
-            "claims": list("claims"),
-            "declines": list("declines"),
-        });
-        let text = format!("{report:#}\n");
+        let graph = &partition.graph;
+        let outputs = graph.outputs().iter().map(|&id| graph.value(id).name.clone()).collect();
+        let entry = graphs.entry((graph.name.clone(), outputs)).or_default();
+        *entry = Entry::of(partition, names).after(std::mem::take(entry), graph);
+        let text = format!("{:#}\n", to_json(target, graphs.values()));
         std::fs::write(path, text).map_err(|error| Error::Option {
             key: "report".into(),
             reason: format!("'{}' cannot be written: {error}", path.display()),
@@ -58,28 +81,61 @@ impl Report {
     }
 }
 
-fn describe(partition: &Partition<'_>, names: &Origins) -> Value {
-    let graph = &partition.graph;
-    let origins = |id: &NodeId| graph.node(*id).map_or(&[][..], |node| &node.origins).to_vec();
+impl Entry {
+    fn of(partition: &Partition<'_>, names: &Origins) -> Self {
+        let node = |id: &NodeId| partition.graph.node(*id);
+        let claims = |node: &Node<'_>| -> Vec<Claim> {
+            let runs_as = node.qualified_op();
+            names.of_node(node).into_iter().map(|node| Claim { node, runs_as: runs_as.clone() }).collect()
+        };
+        let groups = partition.groups.iter().map(|ids| ids.iter().filter_map(node).flat_map(claims).collect());
+        let declines = partition.declines.iter().flat_map(|(id, decline)| {
+            let nodes = node(id).map_or_else(Vec::new, |node| names.of_node(node));
+            nodes.into_iter().map(|node| Declined { node, code: decline.code.name(), reason: decline.reason.clone() })
+        });
+        Self { graph: partition.graph.name.clone(), groups: groups.collect(), declines: declines.collect() }
+    }
+
+    /// This entry when `earlier` tells of the same graph before its functions were inlined: earlier claims stand, and
+    /// earlier declines as far as the nodes are still there.
+    fn after(mut self, mut earlier: Self, graph: &Graph<'_>) -> Self {
+        let mut taken: Vec<&Node<'_>> =
+            graph.nodes().filter(|&(id, _)| graph.is_taken(id)).map(|(_, node)| node).collect();
+        if taken.is_empty() {
+            return self;
+        }
+        earlier.declines.retain(|declined| {
+            let same = |node: &&Node<'_>| node.name == declined.node.name && node.op_type == declined.node.op;
+            taken.iter().position(same).map(|at| taken.swap_remove(at)).is_some()
+        });
+        earlier.groups.append(&mut self.groups);
+        earlier.declines.append(&mut self.declines);
+        Self { graph: self.graph, ..earlier }
+    }
+}
+
+fn to_json<'a>(target: &Target, entries: impl Iterator<Item = &'a Entry>) -> Value {
     let (mut groups, mut claims, mut declines) = (Vec::new(), Vec::new(), Vec::new());
-    for (index, nodes) in partition.groups.iter().enumerate() {
-        let members: Vec<usize> = nodes.iter().flat_map(origins).collect();
-        for id in nodes {
-            let fused = graph.node(*id).map(|node| node.qualified_op());
-            for origin in origins(id) {
-                let (node, domain, op) = names.describe(origin);
-                claims.push(json!({"node": node, "op": op, "domain": domain, "group": index, "runs_as": fused}));
+    for entry in entries {
+        for group in &entry.groups {
+            for Claim { node: Named { name, domain, op }, runs_as } in group {
+                let group = groups.len();
+                claims.push(json!({"node": name, "op": op, "domain": domain, "group": group, "runs_as": runs_as}));
             }
+            let members: Vec<&str> = group.iter().map(|claim| claim.node.name.as_str()).collect();
+            groups.push(json!({"graph": entry.graph, "nodes": members}));
         }
-        let members: Vec<&str> = members.into_iter().map(|origin| names.describe(origin).0).collect();
-        groups.push(json!({"graph": graph.name, "nodes": members}));
-    }
-    for (id, decline) in &partition.declines {
-        for origin in origins(id) {
-            let (node, domain, op) = names.describe(origin);
-            let (code, reason) = (decline.code.name(), &decline.reason);
-            declines.push(json!({"node": node, "op": op, "domain": domain, "code": code, "reason": reason}));
+        for Declined { node: Named { name, domain, op }, code, reason } in &entry.declines {
+            declines.push(json!({"node": name, "op": op, "domain": domain, "code": code, "reason": reason}));
         }
     }
-    json!({"groups": groups, "claims": claims, "declines": declines})
+    json!({
+        "provider": "Spacemit",
+        "version": env!("CARGO_PKG_VERSION"),
+        "target": target.name(),
+        "workers": target.workers,
+        "groups": groups,
+        "claims": claims,
+        "declines": declines,
+    })
 }

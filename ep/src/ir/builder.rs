@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use kernels::tensor::DType;
 
@@ -27,6 +27,7 @@ pub struct GraphBuilder<'w> {
     values: Vec<Value<'w>>,
     by_name: HashMap<String, ValueId>,
     nodes: Vec<NodeSpec<'w>>,
+    taken: HashSet<NodeId>,
     inputs: Vec<ValueId>,
     outputs: Vec<ValueId>,
 }
@@ -38,6 +39,7 @@ impl<'w> GraphBuilder<'w> {
             values: Vec::new(),
             by_name: HashMap::new(),
             nodes: Vec::new(),
+            taken: HashSet::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
         }
@@ -84,6 +86,12 @@ impl<'w> GraphBuilder<'w> {
         self.nodes.push(node);
     }
 
+    /// Adds a node that a provider runs already, this one or another.
+    pub fn taken_node(&mut self, node: NodeSpec<'w>) {
+        self.taken.insert(NodeId(self.nodes.len()));
+        self.node(node);
+    }
+
     /// Checks and indexes the graph.
     ///
     /// # Errors
@@ -108,6 +116,7 @@ impl<'w> GraphBuilder<'w> {
             name: self.name,
             order: (0..self.nodes.len()).map(NodeId).collect(),
             nodes: self.nodes.into_iter().map(|node| Some(node.into())).collect(),
+            taken: self.taken,
             values: self.values,
             producers,
             consumers,

@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 use std::sync::Arc;
 
 use kernels::tensor::{DType, Dims};
@@ -98,6 +98,7 @@ pub struct Graph<'w> {
     pub(super) values: Vec<Value<'w>>,
     /// `None` where a fusion took a node away.
     pub(super) nodes: Vec<Option<Node<'w>>>,
+    pub(super) taken: HashSet<NodeId>,
     /// Topological order of the nodes that are there.
     pub(super) order: Vec<NodeId>,
     pub(super) producers: Vec<Option<NodeId>>,
@@ -132,6 +133,11 @@ impl<'w> Graph<'w> {
     /// The node, unless a fusion took it away.
     pub fn node(&self, id: NodeId) -> Option<&Node<'w>> {
         self.nodes[id.0].as_ref()
+    }
+
+    /// Whether a provider runs the node already.
+    pub fn is_taken(&self, id: NodeId) -> bool {
+        self.taken.contains(&id)
     }
 
     /// Nodes in topological order.

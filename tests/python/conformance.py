@@ -1,0 +1,182 @@
+"""ONNX's own node tests on the provider, beside the CPU provider.
+
+    python tests/python/conformance.py [--write] [--only PREFIX]
+
+Every case that the CPU provider passes must pass with the provider registered, whatever it takes of the case. What it
+takes and what it declines is the table docs/conformance.md: it must be up to date, and ``--write`` brings it up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import json
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import conformance_table
+import numpy as np
+import onnxruntime as ort
+from onnx.backend.test.case.node import collect_testcases
+
+import onnxruntime_ep_spacemit as spacemit
+
+SECONDS_PER_CASE = 120
+
+
+@dataclass
+class Outcome:
+    """What became of one case."""
+
+    name: str
+    op: str
+    cpu_error: str | None = None
+    error: str | None = None
+    claimed: int = 0
+    # (operator, code, reason) of each node that was left to the CPU provider
+    declined: list[tuple[str, str, str]] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        if self.cpu_error is not None:
+            return "cpu_fails"
+        if not self.declined and self.claimed:
+            return "executed"
+        return "partly" if self.claimed else "declined"
+
+
+def session_options() -> ort.SessionOptions:
+    """Options that show the provider the nodes as the case has them."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 2
+    return options
+
+
+def check(session: ort.InferenceSession, case) -> None:
+    """Run all data sets of a case; raises when a result is not the expected one."""
+    for inputs, outputs in case.data_sets:
+        names = [one.name for one in session.get_inputs()]
+        feeds = {name: value for name, value in zip(names, inputs) if value is not None}
+        results = session.run(None, feeds)
+        if len(results) != len(outputs):
+            raise AssertionError(f"{len(results)} outputs, expected {len(outputs)}")
+        for index, (result, expected) in enumerate(zip(results, outputs)):
+            check_value(result, expected, case, f"output {index}")
+
+
+def check_value(result, expected, case, where: str) -> None:
+    """Compare one output, which may be a list, with the tolerance of its case."""
+    if isinstance(expected, (list, tuple)):
+        if not isinstance(result, (list, tuple)) or len(result) != len(expected):
+            raise AssertionError(f"{where} is not a list of {len(expected)}")
+        for index, (one, other) in enumerate(zip(result, expected)):
+            check_value(one, other, case, f"{where}[{index}]")
+        return
+    if expected is None or result is None:
+        if expected is not result:
+            raise AssertionError(f"{where} is {result}, expected {expected}")
+        return
+    expected = np.asarray(expected)
+    if result.shape != expected.shape:
+        raise AssertionError(f"{where} has shape {result.shape}, expected {expected.shape}")
+    if expected.dtype.kind in "OSU":
+        np.testing.assert_array_equal(result.astype(str), expected.astype(str), where)
+        return
+    if result.dtype != expected.dtype:
+        raise AssertionError(f"{where} is {result.dtype}, expected {expected.dtype}")
+    np.testing.assert_allclose(result, expected, rtol=case.rtol, atol=case.atol, err_msg=where)
+
+
+def first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {' '.join(lines[:4])}"[:300]
+
+
+def run(case, op: str, report: Path) -> Outcome:
+    """Run a case on the CPU provider and, when that passes, on ours."""
+    outcome = Outcome(case.name, op)
+    model = case.model.SerializeToString()
+    try:
+        check(ort.InferenceSession(model, session_options(), providers=["CPUExecutionProvider"]), case)
+    except Exception as error:  # whatever onnxruntime raises for what it does not have
+        outcome.cpu_error = first_line(error)
+        return outcome
+    try:
+        report.unlink(missing_ok=True)
+        options = session_options()
+        options.append_execution_provider("Spacemit", {"claim": "all", "report": str(report)})
+        options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        session = ort.InferenceSession(model, options)
+        check(session, case)
+        read_report(report, session, outcome)
+    except Exception as error:  # every failure counts against the provider
+        outcome.error = first_line(error)
+    return outcome
+
+
+def read_report(report: Path, session: ort.InferenceSession, outcome: Outcome) -> None:
+    """Note what was claimed, as the provider says and, where it can tell, as onnxruntime says."""
+    if not report.exists():  # a graph without nodes
+        return
+    said = json.loads(report.read_text())
+    outcome.claimed = len(said["claims"])
+    outcome.declined = [(one["op"], one["code"], one["reason"]) for one in said["declines"]]
+    if any(not reason for _, _, reason in outcome.declined):
+        raise AssertionError("a node is declined without a reason")
+    if hasattr(session, "get_provider_graph_assignment_info"):
+        graphs = session.get_provider_graph_assignment_info()
+        assigned = Counter(node.op_type for one in graphs if one.ep_name == "Spacemit" for node in one.get_nodes())
+        claimed = Counter(one["op"] for one in said["claims"])
+        if assigned != claimed:
+            raise AssertionError(f"claimed {dict(claimed)}, but onnxruntime assigned {dict(assigned)}")
+
+
+def ops_of(cases) -> list[str]:
+    """The operator that each case is for; that of an expanded function is its function."""
+    single = {case.name: case.model.graph.node[0].op_type for case in cases if "_expanded" not in case.name}
+    return [single.get(case.name.split("_expanded")[0], case.model.graph.node[0].op_type) for case in cases]
+
+
+def run_all(cases) -> list[Outcome]:
+    outcomes = []
+    with tempfile.TemporaryDirectory() as folder:
+        for index, (case, op) in enumerate(zip(cases, ops_of(cases))):
+            faulthandler.dump_traceback_later(SECONDS_PER_CASE, exit=True)
+            print(f"\r{index + 1}/{len(cases)} {case.name:70.70}", end="", file=sys.stderr, flush=True)
+            outcomes.append(run(case, op, Path(folder) / "report.json"))
+    faulthandler.cancel_dump_traceback_later()
+    print(file=sys.stderr)
+    return outcomes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="bring docs/conformance.md up to date")
+    parser.add_argument("--only", default="", metavar="PREFIX", help="only cases of this name; the table is left alone")
+    parser.add_argument("--no-table", action="store_true", help="leave the table alone: it is that of another version")
+    arguments = parser.parse_args()
+    faulthandler.enable()
+    spacemit.register()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numpy's, from the definitions of the cases
+        cases = [case for case in collect_testcases() if case.name.startswith(arguments.only)]
+    outcomes = run_all(cases)
+    problems = [f"{one.name}: {one.error}" for one in outcomes if one.error is not None]
+    problems += conformance_table.unwritten_reasons(outcomes)
+    kinds = Counter(one.kind for one in outcomes)
+    print(f"onnxruntime {ort.__version__}: {len(outcomes)} cases, {dict(kinds)}, {len(problems)} problems")
+    if not arguments.only and not arguments.no_table:
+        problems += conformance_table.update(outcomes, arguments.write)
+    for problem in problems:
+        print(f"FAIL {problem}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
