@@ -72,6 +72,12 @@ impl Host {
         self.ort24.map(|table| table.as_ptr().cast_const())
     }
 
+    /// Whether fused nodes of two calls of GetCapability get the same names, which then fails session creation:
+    /// ONNX Runtime 1.23 counts them anew in each call.
+    pub(crate) fn repeats_fused_names(self) -> bool {
+        self.ort24.is_none()
+    }
+
     pub(crate) fn ep(self) -> *const sys::OrtEpApi {
         self.ep.as_ptr()
     }

@@ -113,7 +113,7 @@ impl<'a> Importer<'a> {
 }
 
 fn import_attribute<'a>(attribute: Attribute<'_>) -> Result<(String, Attr<'a>), Error> {
-    let value = match attribute.value()? {
+    let value = match attribute.value() {
         AttributeValue::Int(value) => Attr::Int(value),
         AttributeValue::Float(value) => Attr::Float(value),
         AttributeValue::String(value) => Attr::Str(value),

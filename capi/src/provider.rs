@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ep::Provider;
 use ort_sys::{OrtGraph, OrtNode, OrtStatusPtr};
@@ -26,6 +27,8 @@ pub(crate) struct EpInstance {
     host: Host,
     logger: Logger,
     provider: Provider,
+    /// Whether a graph was claimed from, on hosts where that can happen only once.
+    claimed: AtomicBool,
     /// ONNX Runtime releases this instance through its factory, even after the registration has ended.
     _factory: Arc<Factory>,
 }
@@ -58,7 +61,8 @@ impl EpInstance {
             CreateSyncStreamForDevice: ptr::null(),
             GetCompiledModelCompatibilityInfo: ptr::null(),
         };
-        let instance = Self { callbacks, host, logger, provider, _factory: factory };
+        let claimed = AtomicBool::new(false);
+        let instance = Self { callbacks, host, logger, provider, claimed, _factory: factory };
         Ok(Box::into_raw(Box::new(instance)).cast())
     }
 
@@ -77,9 +81,17 @@ impl EpInstance {
     }
 
     fn claim(&self, graph: Graph<'_>, info: *mut OrtEpGraphSupportInfo) -> Result<(), Error> {
+        if self.host.repeats_fused_names() && (graph.is_body()? || self.claimed.load(Relaxed)) {
+            tracing::info!(
+                graph = graph.name()?,
+                "left to other providers: ONNX Runtime 1.23 fuses nodes of one graph"
+            );
+            return Ok(());
+        }
         let imported = import(graph)?;
         let claims = self.provider.claim(&imported.graph)?;
         let options = OrtNodeFusionOptions { ort_version_supported: EP_VERSION, drop_constant_initializers: true };
+        self.claimed.fetch_or(!claims.groups.is_empty(), Relaxed);
         for group in &claims.groups {
             let node = |&origin: &usize| imported.nodes.get(origin).map(|node| node.raw());
             let nodes = group.iter().map(node).collect::<Option<Vec<_>>>();

@@ -77,6 +77,13 @@ impl<'a> Graph<'a> {
         text!(self, Graph_GetName)
     }
 
+    /// Whether this is the body of a control flow node.
+    pub(crate) fn is_body(self) -> Result<bool, Error> {
+        let mut parent = ptr::null();
+        call!(self.host, Graph_GetParentNode(self.raw, &mut parent))?;
+        Ok(!parent.is_null())
+    }
+
     /// In the graph's topological order.
     pub(crate) fn nodes(self) -> Result<Vec<Node<'a>>, Error> {
         let nodes = list!(self.host, Graph_GetNumNodes, Graph_GetNodes, self.raw)?;
@@ -219,12 +226,15 @@ impl<'a> Attribute<'a> {
         text!(self, OpAttr_GetName)
     }
 
-    pub(crate) fn value(self) -> Result<AttributeValue, Error> {
+    /// What the attribute holds. One that the host itself cannot read, such as an empty one, is of kind `Other`.
+    pub(crate) fn value(self) -> AttributeValue {
+        self.read().unwrap_or(AttributeValue::Other)
+    }
+
+    fn read(self) -> Result<AttributeValue, Error> {
         use OrtOpAttrType::*;
         let mut kind = 0_i32;
-        if call!(self.host, OpAttr_GetType(self.raw, (&raw mut kind).cast())).is_err() {
-            return Ok(AttributeValue::Other);
-        }
+        call!(self.host, OpAttr_GetType(self.raw, (&raw mut kind).cast()))?;
         let is = |expected: OrtOpAttrType| kind == expected as i32;
         Ok(if is(ORT_OP_ATTR_INT) {
             self.array(ORT_OP_ATTR_INT)?.first().map_or(AttributeValue::Other, |&i| AttributeValue::Int(i))
