@@ -13,6 +13,7 @@ mod linear;
 mod lower;
 mod matmul;
 mod matmul_integer;
+mod norm;
 mod one_hot;
 mod pad;
 mod product;
@@ -23,6 +24,7 @@ mod scatter;
 mod sdpa;
 mod shape;
 mod slice;
+mod softmax;
 mod split;
 mod transpose;
 mod trilu;
@@ -102,6 +104,7 @@ const TABLE: &[&[OpRow]] = &[
     linear::ROWS,
     matmul::ROWS,
     matmul_integer::ROWS,
+    norm::ROWS,
     one_hot::ROWS,
     pad::ROWS,
     range::ROWS,
@@ -110,6 +113,7 @@ const TABLE: &[&[OpRow]] = &[
     sdpa::ROWS,
     shape::ROWS,
     slice::ROWS,
+    softmax::ROWS,
     split::ROWS,
     transpose::ROWS,
     trilu::ROWS,
