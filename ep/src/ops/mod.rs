@@ -17,6 +17,7 @@ mod norm;
 mod one_hot;
 mod pad;
 mod product;
+mod quantize_linear;
 mod quantized_product;
 mod range;
 mod reshape;
@@ -107,6 +108,7 @@ const TABLE: &[&[OpRow]] = &[
     norm::ROWS,
     one_hot::ROWS,
     pad::ROWS,
+    quantize_linear::ROWS,
     range::ROWS,
     reshape::ROWS,
     scatter::ROWS,
