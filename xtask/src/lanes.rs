@@ -73,11 +73,11 @@ fn tests_passed(log: &str) -> usize {
 }
 
 fn print_summary(outcomes: &[Outcome]) {
-    println!("\n{:16} {:7} {:>7} {:>6}", "lane", "result", "seconds", "tests");
+    println!("\n{:18} {:7} {:>7} {:>6}", "lane", "result", "seconds", "tests");
     for one in outcomes {
         let result = if one.passed { "passed" } else { "FAILED" };
         let tests = if one.tests > 0 { one.tests.to_string() } else { String::new() };
-        println!("{:16} {result:7} {:7.1} {tests:>6}", one.name, one.time.as_secs_f64());
+        println!("{:18} {result:7} {:7.1} {tests:>6}", one.name, one.time.as_secs_f64());
     }
     let passed = outcomes.iter().filter(|one| one.passed).count();
     println!("\n{passed} passed, {} failed", outcomes.len() - passed);

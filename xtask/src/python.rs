@@ -9,8 +9,10 @@ use std::time::{Duration, SystemTime};
 
 use crate::{Result, process, workspace};
 
-/// The oldest version of onnxruntime that can load provider libraries, and two on the way to the newest.
-pub const OLDER_ONNXRUNTIMES: &[&str] = &["1.23.2", "1.24.4", "1.28.0"];
+/// The oldest version of onnxruntime that can load the provider.
+pub const OLDEST_ONNXRUNTIME: &str = "1.23.2";
+/// Versions between the oldest and the newest that are tested.
+pub const MIDDLE_ONNXRUNTIMES: &[&str] = &["1.24.4", "1.28.0"];
 
 /// How long a look-up of the newest version holds.
 const NEWEST_HOLDS: Duration = Duration::from_secs(24 * 60 * 60);

@@ -2,16 +2,17 @@
 
 use std::process::Command;
 
-use crate::python::{OLDER_ONNXRUNTIMES, Venv, newest_onnxruntime};
+use crate::python::{MIDDLE_ONNXRUNTIMES, OLDEST_ONNXRUNTIME, Venv, newest_onnxruntime};
 use crate::{Result, lanes, licences, plugin, process, workspace};
 
 /// What the builders of the models need beside onnxruntime and onnx.
 const MODEL_PACKAGES: &[&str] = &["safetensors", "sympy"];
-/// The newest onnx, and the one whose operator sets onnxruntime 1.23 knows.
+/// The newest onnx, and the one whose operator sets the oldest onnxruntime knows.
 const ONNX: &str = "onnx==1.23.2";
 const ONNX_OF_OLDEST: &str = "onnx==1.20.1";
 /// The part of the Python tests that runs on every version of onnxruntime.
-const TESTS_OF_ALL_VERSIONS: &[&str] = &["tests/python/test_package.py", "tests/python/test_append.py"];
+const TESTS_OF_ALL_VERSIONS: &[&str] =
+    &["tests/python/test_package.py", "tests/python/test_append.py", "tests/python/test_comparison.py"];
 
 struct Lane {
     name: String,
@@ -45,9 +46,11 @@ fn lanes() -> Vec<Lane> {
         lane("rust", rust),
         lane("python", || python(&newest_onnxruntime()?, MODEL_PACKAGES, &["tests/python"])),
     ];
-    for version in OLDER_ONNXRUNTIMES {
+    for version in [OLDEST_ONNXRUNTIME].iter().chain(MIDDLE_ONNXRUNTIMES) {
         lanes.push(lane(&format!("python-{version}"), || python(version, &[], TESTS_OF_ALL_VERSIONS)));
     }
+    lanes.push(lane("conformance", || conformance(&newest_onnxruntime()?, &[])));
+    lanes.push(lane("conformance-oldest", || conformance(OLDEST_ONNXRUNTIME, &["--no-table"])));
     lanes
 }
 
@@ -78,10 +81,22 @@ fn rust() -> Result<()> {
     process::run(&mut cargo)
 }
 
+/// Runs these Python tests on the version of onnxruntime.
 fn python(onnxruntime: &str, packages: &[&str], tests: &[&str]) -> Result<()> {
+    let venv = environment(onnxruntime, packages)?;
+    process::run(venv.python().args(["-m", "pytest", "-q"]).args(tests))
+}
+
+/// Runs ONNX's node tests on the version of onnxruntime.
+fn conformance(onnxruntime: &str, arguments: &[&str]) -> Result<()> {
+    let venv = environment(onnxruntime, &[])?;
+    process::run(venv.python().arg("tests/python/conformance.py").args(arguments))
+}
+
+fn environment(onnxruntime: &str, packages: &[&str]) -> Result<Venv> {
     println!("onnxruntime {onnxruntime}");
     let venv = plugin::installed(onnxruntime)?;
-    let onnx = if onnxruntime.starts_with("1.23.") { ONNX_OF_OLDEST } else { ONNX };
+    let onnx = if onnxruntime == OLDEST_ONNXRUNTIME { ONNX_OF_OLDEST } else { ONNX };
     venv.require(&[packages, &["pytest", onnx]].concat())?;
-    process::run(venv.python().args(["-m", "pytest", "-q"]).args(tests))
+    Ok(venv)
 }
