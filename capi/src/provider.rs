@@ -81,11 +81,16 @@ impl EpInstance {
     }
 
     fn claim(&self, graph: Graph<'_>, info: *mut OrtEpGraphSupportInfo) -> Result<(), Error> {
-        if self.host.repeats_fused_names() && (graph.is_body()? || self.claimed.load(Relaxed)) {
+        if self.host.repeats_fused_names() && (graph.parent()?.is_some() || self.claimed.load(Relaxed)) {
             tracing::info!(
                 graph = graph.name()?,
                 "left to other providers: ONNX Runtime 1.23 fuses nodes of one graph"
             );
+            return Ok(());
+        }
+        if graph.is_in_function()? {
+            // A group would not survive the inlining of the function: its operator has no operator set there.
+            tracing::debug!(graph = graph.name()?, "left alone until its function is inlined");
             return Ok(());
         }
         let imported = import(graph)?;

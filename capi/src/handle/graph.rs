@@ -77,11 +77,24 @@ impl<'a> Graph<'a> {
         text!(self, Graph_GetName)
     }
 
-    /// Whether this is the body of a control flow node.
-    pub(crate) fn is_body(self) -> Result<bool, Error> {
+    /// The node that this graph is a body of, where the host tells.
+    pub(crate) fn parent(self) -> Result<Option<Node<'a>>, Error> {
         let mut parent = ptr::null();
         call!(self.host, Graph_GetParentNode(self.raw, &mut parent))?;
-        Ok(!parent.is_null())
+        // SAFETY: the node around a graph lives at least as long as the graph.
+        Ok((!parent.is_null()).then(|| unsafe { Node::new(self.host, parent) }))
+    }
+
+    /// Whether this is part of a function operator such as SequenceMap, which ONNX Runtime takes apart later.
+    pub(crate) fn is_in_function(self) -> Result<bool, Error> {
+        let mut graph = Some(self);
+        while let Some(parent) = graph.map(Graph::parent).transpose()?.flatten() {
+            if !matches!((parent.domain()?, parent.op_type()?), ("" | "ai.onnx", "If" | "Loop" | "Scan")) {
+                return Ok(true);
+            }
+            graph = parent.graph()?;
+        }
+        Ok(false)
     }
 
     /// In the graph's topological order.
@@ -116,6 +129,14 @@ impl<'a> Node<'a> {
 
     pub(crate) fn name(self) -> Result<&'a str, Error> {
         text!(self, Node_GetName)
+    }
+
+    /// The graph around the node.
+    fn graph(self) -> Result<Option<Graph<'a>>, Error> {
+        let mut graph = ptr::null();
+        call!(self.host, Node_GetGraph(self.raw, &mut graph))?;
+        // SAFETY: the graph around a node lives at least as long as the node.
+        Ok((!graph.is_null()).then(|| unsafe { Graph::new(self.host, graph) }))
     }
 
     pub(crate) fn op_type(self) -> Result<&'a str, Error> {
