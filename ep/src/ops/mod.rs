@@ -1,12 +1,18 @@
 //! The operators: one row each in [`TABLE`], one file for each family.
 
+mod arg;
+mod arithmetic;
 pub(crate) mod axes;
+mod cast;
+mod clip;
+mod compare;
 mod concat;
 mod constant;
 mod cum_sum;
 mod expand;
 mod eye_like;
 mod gather;
+mod gelu;
 mod gemm;
 mod identity;
 mod linear;
@@ -14,21 +20,28 @@ mod lower;
 mod matmul;
 mod matmul_integer;
 mod norm;
+mod numeric;
 mod one_hot;
 mod pad;
+mod power;
+mod predicate;
 mod product;
 mod quantize_linear;
 mod quantized_product;
 mod range;
+mod reduce;
 mod reshape;
 mod scatter;
 mod sdpa;
+mod select;
 mod shape;
 mod slice;
 mod softmax;
 mod split;
 mod transpose;
 mod trilu;
+mod unary;
+mod variadic;
 
 use std::ops::RangeInclusive;
 
@@ -94,12 +107,18 @@ pub const MICROSOFT: &str = "com.microsoft";
 
 /// All operators, the families in alphabetical order.
 const TABLE: &[&[OpRow]] = &[
+    arg::ROWS,
+    arithmetic::ROWS,
+    cast::ROWS,
+    clip::ROWS,
+    compare::ROWS,
     concat::ROWS,
     constant::ROWS,
     cum_sum::ROWS,
     expand::ROWS,
     eye_like::ROWS,
     gather::ROWS,
+    gelu::ROWS,
     gemm::ROWS,
     identity::ROWS,
     linear::ROWS,
@@ -108,17 +127,23 @@ const TABLE: &[&[OpRow]] = &[
     norm::ROWS,
     one_hot::ROWS,
     pad::ROWS,
+    power::ROWS,
+    predicate::ROWS,
     quantize_linear::ROWS,
     range::ROWS,
+    reduce::ROWS,
     reshape::ROWS,
     scatter::ROWS,
     sdpa::ROWS,
+    select::ROWS,
     shape::ROWS,
     slice::ROWS,
     softmax::ROWS,
     split::ROWS,
     transpose::ROWS,
     trilu::ROWS,
+    unary::ROWS,
+    variadic::ROWS,
 ];
 
 /// Every row of the table.

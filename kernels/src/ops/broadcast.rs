@@ -45,6 +45,10 @@ impl<const N: usize> Broadcast<N> {
         };
         let full = operands.map(|dims| operand_strides(dims, out.len()));
         let mut plan = Self { dims: Dims::new(), strides: std::array::from_fn(|_| SmallVec::new()) };
+        if out.contains(&0) {
+            plan.push(0, [0; N]);
+            return plan;
+        }
         for (axis, &dim) in out.iter().enumerate().filter(|&(_, &dim)| dim != 1) {
             plan.push(dim, std::array::from_fn(|i| full[i][axis]));
         }

@@ -1,8 +1,10 @@
 //! Drivers: one file per operation. `new()` fixes shapes and strides, `run()` loops.
 
+pub mod arg;
 pub mod arithmetic;
 pub mod attention;
 pub mod broadcast;
+pub mod cast;
 pub mod clip;
 pub mod compare;
 pub mod concat;
@@ -28,6 +30,7 @@ pub mod predicate;
 pub mod quantize;
 pub mod range;
 mod ranks;
+pub mod reduce;
 pub mod scatter_elements;
 pub mod scatter_nd;
 pub mod select;
