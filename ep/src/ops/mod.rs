@@ -2,6 +2,10 @@
 
 mod arg;
 mod arithmetic;
+mod attention;
+mod attention_mask;
+#[cfg(test)]
+mod attention_testing;
 pub(crate) mod axes;
 mod cast;
 mod clip;
@@ -19,9 +23,11 @@ mod linear;
 mod lower;
 mod matmul;
 mod matmul_integer;
+mod multi_head_attention;
 mod norm;
 mod numeric;
 mod one_hot;
+mod onnx_attention;
 mod pad;
 mod power;
 mod predicate;
@@ -109,6 +115,7 @@ pub const MICROSOFT: &str = "com.microsoft";
 const TABLE: &[&[OpRow]] = &[
     arg::ROWS,
     arithmetic::ROWS,
+    attention::ROWS,
     cast::ROWS,
     clip::ROWS,
     compare::ROWS,
@@ -124,8 +131,10 @@ const TABLE: &[&[OpRow]] = &[
     linear::ROWS,
     matmul::ROWS,
     matmul_integer::ROWS,
+    multi_head_attention::ROWS,
     norm::ROWS,
     one_hot::ROWS,
+    onnx_attention::ROWS,
     pad::ROWS,
     power::ROWS,
     predicate::ROWS,

@@ -23,11 +23,12 @@
 //! | is_causal | int | 0 | 1: query s sees the keys up to s only |
 //! | nan_rows_to_zero | int | 0 | 1: a softmax that is NaN, as where all keys are hidden by -inf, counts as zero |
 
-use kernels::ops::attention::{Attention, AttentionDims, KeepToBias, Order, Strided, UndefinedRow};
+use kernels::ops::attention::{Attention, AttentionDims, Order, UndefinedRow};
 use kernels::tensor::DType;
 
+use super::attention_mask::Masked;
 use super::{Code, Decline, FUSED, Lower, Op, OpRow, Work};
-use crate::plan::{Bind, BindError, Buf};
+use crate::plan::{Bind, BindError};
 
 pub const ROWS: &[OpRow] = &[OpRow {
     domain: FUSED,
@@ -104,22 +105,24 @@ impl Op for Sdpa {
             }
             at
         };
-        let mut attention =
+        let mut driver =
             Attention::new(dims, at(0), at(1), at(2), self.orders[3], self.scale).undefined_row(self.undefined_row);
         if self.causal {
-            attention = attention.causal(0);
+            driver = driver.causal(0);
         }
-        let mut operands = vec![b.input_f32(0)?, b.input_f32(1)?, b.input_f32(2)?];
-        for index in [3, 4].into_iter().filter(|&index| b.has_input(index)).collect::<Vec<_>>() {
-            attention = attention.bias(broadcast(&b.dims(index)?, &dims)?);
-            operands.push(additive(b, index, f32::NEG_INFINITY)?);
+        let operands = vec![b.input_f32(0)?, b.input_f32(1)?, b.input_f32(2)?];
+        let mut masked = Masked { dims, driver, operands };
+        for index in [3, 4] {
+            if b.has_input(index) {
+                masked = masked.bias(b, index)?;
+            }
         }
         let out_dims = match self.orders[3] {
             Order::Bsnh => [dims.batch, dims.queries, dims.heads, dims.value_head],
             _ => [dims.batch, dims.heads, dims.queries, dims.value_head],
         };
         let y = b.output_f32(0, self.dtype, &out_dims)?;
-        b.step(attention, &operands, &[y]);
+        b.step(masked.driver, &masked.operands, &[y]);
         Ok(())
     }
 }
@@ -137,7 +140,7 @@ fn in_order(dims: &[usize], order: Order) -> Result<[usize; 4], BindError> {
 }
 
 /// Checks `[batch, head, seq, element]` of q, k and v against each other.
-fn attention_dims(q: [usize; 4], k: [usize; 4], v: [usize; 4]) -> Result<AttentionDims, BindError> {
+pub(super) fn attention_dims(q: [usize; 4], k: [usize; 4], v: [usize; 4]) -> Result<AttentionDims, BindError> {
     let mismatch = || BindError::new(format!("attention of q {q:?}, k {k:?}, v {v:?} (batch, heads, length, width)"));
     let batch = [q[0], k[0], v[0]].into_iter().find(|&batch| batch != 1).unwrap_or(1);
     let batches_fit = [q[0], k[0], v[0]].iter().all(|&given| given == 1 || given == batch);
@@ -154,34 +157,6 @@ fn attention_dims(q: [usize; 4], k: [usize; 4], v: [usize; 4]) -> Result<Attenti
         head: q[3],
         value_head: v[3],
     })
-}
-
-/// Strides of a dense tensor that broadcasts to `[batch, heads, queries, keys]`.
-pub(super) fn broadcast(dims: &[usize], to: &AttentionDims) -> Result<Strided, BindError> {
-    let target = [to.batch, to.heads, to.queries, to.keys];
-    let mut strides = [0; 4];
-    let mut stride = 1;
-    let fits = dims.len() <= 4
-        && dims.iter().rev().zip(target.iter().zip(&mut strides).rev()).all(|(&dim, (&target, place))| {
-            *place = if dim == 1 { 0 } else { stride };
-            stride *= dim;
-            dim == 1 || dim == target
-        });
-    match (fits, strides) {
-        (true, [batch, head, row, col]) => Ok(Strided { offset: 0, batch, head, row, col }),
-        (false, _) => Err(BindError::new(format!("a mask of shape {dims:?} does not broadcast to {target:?}"))),
-    }
-}
-
-/// Input `index` as an additive f32 mask; `hidden` is what false stands for.
-pub(super) fn additive(b: &mut Bind<'_>, index: usize, hidden: f32) -> Result<Buf, BindError> {
-    if b.dtype(index)? != DType::Bool {
-        return b.input_f32(index);
-    }
-    let elements = b.dims(index)?.iter().product();
-    let (flags, bias) = (b.input(index)?, b.temp(DType::F32, elements)?);
-    b.step(KeepToBias::<u8>::new(elements, hidden), &[flags], &[bias]);
-    Ok(bias)
 }
 
 #[cfg(test)]

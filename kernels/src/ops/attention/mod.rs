@@ -28,12 +28,14 @@ const TILE_ROWS: usize = 256;
 /// Most keys of one block: a tile of scores stays in the second-level cache.
 const TILE_KEYS: usize = 256;
 
-/// What a query row yields when its softmax is undefined: every score is -inf, or one is NaN.
+/// What a query row yields when its softmax is undefined: every score is -inf (the row is hidden), or one is NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UndefinedRow {
     /// NaN, as a plain softmax followed by a product.
     #[default]
     Nan,
+    /// Zero where the row is hidden, else NaN.
+    ZeroIfHidden,
     /// Zero.
     Zero,
 }
@@ -80,8 +82,13 @@ impl Attention {
 
     /// Adds a term to the scores: an input read as `[batch, heads, queries, keys]`, where stride 0 broadcasts.
     pub fn bias(mut self, bias: Strided) -> Self {
-        self.biases.push(bias);
+        self.add_bias(bias);
         self
+    }
+
+    /// [`Attention::bias`] in place.
+    pub fn add_bias(&mut self, bias: Strided) {
+        self.biases.push(bias);
     }
 
     /// Query `s` sees key `t` only when `t <= s + offset`.
@@ -244,16 +251,12 @@ impl Tile<'_> {
     fn finish(&mut self, batch: usize, head: usize, first: usize, rows: usize) {
         let attention = self.attention;
         let width = attention.dims.value_head;
-        let undefined = match attention.undefined_row {
-            UndefinedRow::Nan => f32::NAN,
-            UndefinedRow::Zero => 0.0,
-        };
         for row in 0..rows {
             let at = attention.out.at(batch, head, first + row);
             // SAFETY: `out` is a dense order of distinct rows, and each tile belongs to one rank.
             let out = unsafe { self.out.range(at..at + width) };
             let acc = &self.acc[row * width..][..width];
-            Finish { out, acc, sum: self.sum[row], undefined }.dispatch();
+            Finish { out, acc, sum: self.sum[row], undefined: attention.undefined_row }.dispatch();
         }
     }
 }

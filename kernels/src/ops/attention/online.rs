@@ -5,6 +5,8 @@ use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, Simd, SimdIterable, SimdOp, SimdUnaryOp};
 use rten_vecmath::{Exp, Tanh};
 
+use super::UndefinedRow;
+
 /// Folds a block of scores into the running softmax of each row.
 pub(super) struct Fold<'a> {
     /// `rows x cols` scores; replaced by `exp(score - max)`.
@@ -81,12 +83,12 @@ fn exp_minus<I: Isa>(isa: I, row: &mut [f32], base: f32) -> f32 {
     ops.sum(sum) + tail.iter().sum::<f32>()
 }
 
-/// `out = acc / sum`, or `undefined` where the softmax has no value.
+/// `out = acc / sum`, or what `undefined` says where the softmax has no value.
 pub(super) struct Finish<'a> {
     pub out: &'a mut [f32],
     pub acc: &'a [f32],
     pub sum: f32,
-    pub undefined: f32,
+    pub undefined: UndefinedRow,
 }
 
 impl SimdOp for Finish<'_> {
@@ -100,9 +102,14 @@ impl SimdOp for Finish<'_> {
             let inverse = ops.splat(1.0 / self.sum);
             self.out.copy_from_slice(self.acc);
             simd_apply::<_, _, _, 2>(ops, self.out, |x| ops.mul(x, inverse));
-        } else {
-            self.out.fill(self.undefined);
+            return;
         }
+        let hidden = self.sum == 0.0;
+        self.out.fill(match self.undefined {
+            UndefinedRow::Zero => 0.0,
+            UndefinedRow::ZeroIfHidden if hidden => 0.0,
+            UndefinedRow::ZeroIfHidden | UndefinedRow::Nan => f32::NAN,
+        });
     }
 }
 

@@ -152,10 +152,13 @@ fn undefined_rows_are_nan_or_zero() {
     let attention = dense(d, [Order::Bsnh; 3], Order::Bsnh, 0.5).bias(at);
     check(&attention, &q, &k, &v, &[&bias], 1);
     let inputs = [&q, &k, &v, &bias].map(|data| bytemuck::cast_slice(data));
-    let zeroed = attention.undefined_row(UndefinedRow::Zero);
-    let out: Vec<f32> = testing::run_one(zeroed, 1, &inputs, d.queries * d.value_head).unwrap();
-    assert!(out[..4].iter().chain(&out[8..]).all(|&x| x == 0.0));
-    assert!(out[4..8].iter().all(|&x| x != 0.0 && x.is_finite()));
+    for (value, nan_stays) in [(UndefinedRow::Zero, false), (UndefinedRow::ZeroIfHidden, true)] {
+        let zeroed = attention.clone().undefined_row(value);
+        let out: Vec<f32> = testing::run_one(zeroed, 1, &inputs, d.queries * d.value_head).unwrap();
+        assert!(out[..4].iter().all(|&x| x == 0.0));
+        assert!(out[4..8].iter().all(|&x| x != 0.0 && x.is_finite()));
+        assert!(out[8..].iter().all(|&x| if nan_stays { x.is_nan() } else { x == 0.0 }));
+    }
 }
 
 #[test]
