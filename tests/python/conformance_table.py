@@ -79,7 +79,8 @@ def reasons(op: str, cases) -> str:
         found.update({(other, reason) for other, _, reason in one.declined})
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     shown = [
-        f"{reason if other == op else f'{other}: {reason}'} ({count})" for (other, reason), count in ranked[:REASONS_SHOWN]
+        f"{reason if other == op else f'{other}: {reason}'} ({count})"
+        for (other, reason), count in ranked[:REASONS_SHOWN]
     ]
     if len(ranked) > REASONS_SHOWN:
         shown.append(f"{len(ranked) - REASONS_SHOWN} more")
