@@ -65,16 +65,26 @@ impl NodeCompute {
     /// Connects `group` with the node that took its place. Fused nodes list each value once and no constants, so
     /// values are matched by name.
     pub(crate) fn new(host: Host, logger: Logger, group: CompiledGroup, fused: Node<'_>) -> Result<Box<Self>, Error> {
+        let inputs = positions(group.input_names(), &fused.inputs()?)?;
+        let outputs = positions(group.output_names(), &fused.outputs()?)?;
+        Ok(Self::at(host, logger, group, inputs, outputs))
+    }
+
+    /// A node whose values are at these positions; those of the outputs are distinct.
+    pub(crate) fn at(
+        host: Host,
+        logger: Logger,
+        group: CompiledGroup,
+        inputs: Vec<usize>,
+        outputs: Vec<usize>,
+    ) -> Box<Self> {
         let callbacks = OrtNodeComputeInfo {
             ort_version_supported: EP_VERSION,
             CreateState: create_state,
             Compute: compute,
             ReleaseState: release_state,
         };
-        let inputs = positions(group.input_names(), &fused.inputs()?)?;
-        let outputs = positions(group.output_names(), &fused.outputs()?)?;
-        let idle = Mutex::default();
-        Ok(Box::new(Self { callbacks, host, logger, group, inputs, outputs, idle }))
+        Box::new(Self { callbacks, host, logger, group, inputs, outputs, idle: Mutex::default() })
     }
 
     pub(crate) fn into_raw(this: Box<Self>) -> *mut OrtNodeComputeInfo {
