@@ -34,7 +34,8 @@ pub(crate) struct EpInstance {
 }
 
 impl EpInstance {
-    /// Makes a provider from the session's options; fails on unknown keys and bad values, naming the key.
+    /// Makes a provider from the session's options; fails on unknown keys and bad values, naming the key, and when a
+    /// compiled model is asked for.
     pub(crate) fn create(
         host: Host,
         logger: Logger,
@@ -42,6 +43,9 @@ impl EpInstance {
         options: SessionOptions<'_>,
     ) -> Result<*mut OrtEp, Error> {
         let entries = options.config_entries()?;
+        if entries.pairs().contains(&("ep.context_enable", "1")) {
+            return Err(Error::not_implemented("Spacemit: ep.context_enable: there are no compiled models to save"));
+        }
         let own = entries.pairs().into_iter();
         let own = own.filter_map(|(key, value)| Some((key.strip_prefix(OPTION_PREFIX)?, value)));
         let provider = ep::Options::parse(own).and_then(Provider::new);

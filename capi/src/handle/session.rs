@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::ptr;
 
-use ort_sys::{OrtHardwareDevice, OrtKeyValuePairs, OrtSessionOptions};
+use ort_sys::{OrtHardwareDevice, OrtHardwareDeviceType, OrtKeyValuePairs, OrtSessionOptions};
 
 use super::call;
 use crate::host::{Host, text};
@@ -92,10 +92,12 @@ impl<'a> Devices<'a> {
     /// The first CPU; its memory is where this provider computes.
     pub(crate) fn cpu(&self) -> Option<*const OrtHardwareDevice> {
         // The host answers with an enum that may have grown: read it as the number it is.
-        type KindOf = unsafe extern "system" fn(*const OrtHardwareDevice) -> i32;
+        type KindOf<T> = unsafe extern "system" fn(*const OrtHardwareDevice) -> T;
         // SAFETY: the function exists since 1.22; the enum is represented as an i32.
-        let kind_of = unsafe { std::mem::transmute::<_, KindOf>((*self.host.ort()).HardwareDevice_Type) };
-        let cpu = ort_sys::OrtHardwareDeviceType::OrtHardwareDeviceType_CPU as i32;
+        let kind_of = unsafe {
+            std::mem::transmute::<KindOf<OrtHardwareDeviceType>, KindOf<i32>>((*self.host.ort()).HardwareDevice_Type)
+        };
+        let cpu = OrtHardwareDeviceType::OrtHardwareDeviceType_CPU as i32;
         // SAFETY: live devices by `new`'s contract.
         self.raw.iter().copied().find(|&device| unsafe { kind_of(device) } == cpu)
     }

@@ -115,6 +115,16 @@ fn unknown_options_fail_and_are_named() {
 }
 
 #[test]
+fn compiled_models_are_refused() {
+    let factory = create_factory(c"1.23.2").unwrap();
+    set_options(&[("ep.context_enable", "1")]);
+    let (code, message) = create_ep(factory).unwrap_err();
+    assert_eq!(code, OrtErrorCode::ORT_NOT_IMPLEMENTED);
+    assert!(message.contains("ep.context_enable"), "{message}");
+    release(factory);
+}
+
+#[test]
 fn a_provider_outlives_the_registration() {
     let factory = create_factory(c"1.24.4").unwrap();
     set_options(&[]);
