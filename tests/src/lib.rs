@@ -4,11 +4,16 @@
 
 pub mod onnx;
 
+use std::path::PathBuf;
+use std::ptr::NonNull;
 use std::sync::OnceLock;
 
+use ort::AsPointer;
 use ort::environment::Environment;
 use ort::session::Session;
 use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
+use ort::sys::OrtValue;
+use ort::value::{DynValue, Tensor};
 
 /// Name of the provider.
 pub const EP_NAME: &str = "Spacemit";
@@ -21,6 +26,14 @@ pub fn required(variable: &str) -> String {
 /// Path of the plugin library.
 pub fn library() -> String {
     required("SPACEMIT_EP_LIBRARY")
+}
+
+/// An empty directory for the files of one test.
+pub fn scratch(test: &str) -> PathBuf {
+    let directory = std::env::temp_dir().join(format!("spacemit-{test}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).expect("a directory for test files");
+    directory
 }
 
 /// The process's ONNX Runtime, with the plugin registered as `Spacemit`.
@@ -44,12 +57,57 @@ pub fn builder(options: &[(&str, &str)]) -> ort::Result<SessionBuilder> {
 
 /// A session all of whose nodes run on our provider; creation fails if one does not.
 pub fn session(model: &[u8]) -> ort::Result<Session> {
-    builder(&[])?.with_disable_cpu_fallback()?.commit_from_memory(model)
+    builder(&[("claim", "all")])?.with_disable_cpu_fallback()?.commit_from_memory(model)
 }
 
 /// A session on ONNX Runtime's own CPU provider, unoptimised: the reference.
 pub fn reference(model: &[u8]) -> ort::Result<Session> {
     Session::builder(environment())?.with_optimization_level(GraphOptimizationLevel::Disable)?.commit_from_memory(model)
+}
+
+/// A float tensor: dimensions and elements.
+pub type Floats = (Vec<i64>, Vec<f32>);
+
+/// Runs `session` on float inputs and returns its float outputs, in the order of the model.
+pub fn run(session: &mut Session, inputs: &[(&str, &[i64], &[f32])]) -> ort::Result<Vec<Floats>> {
+    let mut values = Vec::new();
+    for &(name, dims, data) in inputs {
+        values.push((name, Tensor::from_array((dims, data.to_vec()))?));
+    }
+    let outputs = session.run(values)?;
+    let float = |index: usize| {
+        let (shape, data) = outputs[index].try_extract_tensor::<f32>()?;
+        Ok((shape.to_vec(), data.to_vec()))
+    };
+    (0..outputs.len()).map(float).collect()
+}
+
+/// Runs a session that other threads may be running too, from input `x` to output `y`.
+///
+/// ONNX Runtime allows this; the safe interface of `ort` does not.
+pub fn run_shared(session: &Session, dims: &[i64], data: &[f32]) -> ort::Result<Floats> {
+    let x = Tensor::from_array((dims, data.to_vec()))?;
+    let mut y = std::ptr::null_mut();
+    // SAFETY: the input is a live tensor, and there is no output yet.
+    unsafe { run_raw(session, x.ptr(), &mut y)? };
+    // SAFETY: the run succeeded, so it made an output, which is ours.
+    let value = unsafe { DynValue::from_ptr(NonNull::new(y).expect("an output"), Some(session.allocator())) };
+    let (shape, data) = value.try_extract_tensor::<f32>()?;
+    Ok((shape.to_vec(), data.to_vec()))
+}
+
+/// Runs a session from input `x` to output `y`, which is filled if it is not null, else made.
+///
+/// # Safety
+/// `x` is a live value, `y` is null or a live value that nobody else uses.
+pub unsafe fn run_raw(session: &Session, x: *const OrtValue, y: &mut *mut OrtValue) -> ort::Result<()> {
+    let (x_names, y_names) = ([c"x".as_ptr()], [c"y".as_ptr()]);
+    // SAFETY: the session is live and may be shared; the arrays have one element each.
+    unsafe {
+        let session = session.ptr().cast_mut();
+        let status = (ort::api().Run)(session, std::ptr::null(), x_names.as_ptr(), &x, 1, y_names.as_ptr(), 1, y);
+        ort::Error::result_from_status(status)
+    }
 }
 
 /// The Rust code of the README, which has to compile.

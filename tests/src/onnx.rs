@@ -56,10 +56,10 @@ pub struct NodeProto {
 pub struct AttributeProto {
     #[prost(string, tag = "1")]
     pub name: String,
-    #[prost(float, tag = "2")]
-    pub f: f32,
-    #[prost(int64, tag = "3")]
-    pub i: i64,
+    #[prost(float, optional, tag = "2")]
+    pub f: Option<f32>,
+    #[prost(int64, optional, tag = "3")]
+    pub i: Option<i64>,
     #[prost(bytes = "vec", tag = "4")]
     pub s: Vec<u8>,
     #[prost(message, optional, tag = "5")]
@@ -185,6 +185,15 @@ pub fn node(op_type: &str, inputs: &[&str], outputs: &[&str]) -> NodeProto {
         name: format!("{op_type}_{}", outputs.join("_")),
         op_type: op_type.to_owned(),
         ..NodeProto::default()
+    }
+}
+
+impl NodeProto {
+    /// The node with an integer attribute.
+    pub fn with_int(mut self, name: &str, i: i64) -> Self {
+        let r#type = AttributeType::Int as i32;
+        self.attribute.push(AttributeProto { name: name.to_owned(), i: Some(i), r#type, ..AttributeProto::default() });
+        self
     }
 }
 
