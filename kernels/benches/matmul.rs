@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use kernels::driver::Driver;
+use kernels::isa::Target;
 use kernels::mem::{AlignedBuf, Workspace};
 use kernels::ops::epilogue::{Activation, Epilogue, Position, Residual};
 use kernels::ops::matmul::MatMul;
@@ -39,7 +40,7 @@ fn f32_product(m: usize, k: usize, n: usize, threads: usize) {
         inputs.push(numbers(m * n));
     }
     let inputs: Vec<&[u8]> = inputs.iter().map(|input| bytemuck::cast_slice(input)).collect();
-    measure(Box::new(MatMul::new(m, false, 1.0, weights, epilogue)), &inputs, m, k, n, threads);
+    measure(Box::new(MatMul::new(&Target::host(threads), m, false, 1.0, weights, epilogue)), &inputs, m, k, n, threads);
 }
 
 fn int_product(m: usize, k: usize, n: usize, threads: usize) {
@@ -54,7 +55,7 @@ fn int_product(m: usize, k: usize, n: usize, threads: usize) {
     let (a, bias) = (bytes(m * k), numbers(n));
     let inputs: [&[u8]; 4] =
         [bytemuck::cast_slice(&a), &[100], bytemuck::bytes_of(&0.01f32), bytemuck::cast_slice(&bias)];
-    measure(Box::new(MatMulInt::new(m, left, weights, &[], output)), &inputs, m, k, n, threads);
+    measure(Box::new(MatMulInt::new(&Target::host(threads), m, left, weights, &[], output)), &inputs, m, k, n, threads);
 }
 
 fn measure(driver: Box<dyn Driver>, inputs: &[&[u8]], m: usize, k: usize, n: usize, threads: usize) {

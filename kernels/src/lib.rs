@@ -13,8 +13,10 @@ pub mod pack;
 pub mod reference;
 pub mod rt;
 pub mod select;
+pub mod table;
 pub mod tape;
 pub mod tensor;
+pub mod ukr;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -46,7 +46,8 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     // A left-hand side of unknown rank could be anything that a linear layer takes.
     if let (Some(b), Some(2)) = (product::constant_matrix(cx, 1), cx.rank(0)) {
         let weights = product::pack_f32(cx, b, transposed[1]);
-        return Ok(Box::new(Linear { dtype, weights, a_transposed: transposed[0], alpha, ending }));
+        let target = *cx.target();
+        return Ok(Box::new(Linear { target, dtype, weights, a_transposed: transposed[0], alpha, ending }));
     }
     Ok(Box::new(Gemm { dtype, alpha, transposed, ending }))
 }

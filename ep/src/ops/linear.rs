@@ -37,6 +37,7 @@
 
 use std::sync::Arc;
 
+use kernels::isa::Target;
 use kernels::ops::epilogue::Position;
 use kernels::ops::matmul::MatMul;
 use kernels::pack::PackedWeights;
@@ -75,6 +76,7 @@ const ATTRS: &[&str] =
 
 /// `f(alpha * A x B)` with packed `B`.
 pub(super) struct Linear {
+    pub target: Target,
     pub dtype: DType,
     pub weights: Arc<PackedWeights>,
     /// `A` is a matrix `[k, m]`.
@@ -91,6 +93,7 @@ fn linear(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     let b = product::constant_matrix(cx, 1)
         .ok_or_else(|| Decline::new(Code::Constant, "the weight is not a constant matrix"))?;
     Ok(Box::new(Linear {
+        target: *cx.target(),
         dtype,
         weights: product::pack_f32(cx, b, cx.attr_bool("transB", false)?),
         a_transposed: false,
@@ -122,7 +125,7 @@ impl Op for Linear {
         let mut inputs = vec![b.input_f32(0)?];
         inputs.extend(operands);
         let y = b.output_f32(0, self.dtype, &out)?;
-        let driver = MatMul::new(m, self.a_transposed, self.alpha, Arc::clone(&self.weights), epilogue);
+        let driver = MatMul::new(&self.target, m, self.a_transposed, self.alpha, Arc::clone(&self.weights), epilogue);
         b.step(driver, &inputs, &[y]);
         Ok(())
     }
@@ -154,7 +157,8 @@ fn q_linear(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     let alpha = cx.attr_float("alpha", 1.0)?;
     let mut b_scales = constant_scales(cx, 4, right.weights.n())?;
     b_scales.iter_mut().for_each(|scale| *scale *= alpha);
-    Ok(Box::new(QuantizedProduct { left, right, output: Output::F32 { b_scales, ending: ending(cx, 6)? } }))
+    let target = *cx.target();
+    Ok(Box::new(QuantizedProduct { target, left, right, output: Output::F32 { b_scales, ending: ending(cx, 6)? } }))
 }
 
 #[cfg(test)]

@@ -59,7 +59,8 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
         if !a.transposed || cx.rank(0) == Some(2) {
             let weights = product::pack_f32(cx, weight, b.transposed);
             let ending = Ending::default();
-            return Ok(Box::new(Linear { dtype, weights, a_transposed: a.transposed, alpha, ending }));
+            let target = *cx.target();
+            return Ok(Box::new(Linear { target, dtype, weights, a_transposed: a.transposed, alpha, ending }));
         }
     }
     Ok(Box::new(MatMul { dtype, alpha, a, b }))

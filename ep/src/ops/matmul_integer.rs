@@ -39,7 +39,7 @@ pub const ROWS: &[OpRow] = &[
 
 fn matmul_integer(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     let (left, right) = (Left::given(cx, 0, 2, None)?, Right::lower(cx, 1, 3, false)?);
-    Ok(Box::new(QuantizedProduct { left, right, output: Output::I32 }))
+    Ok(Box::new(QuantizedProduct { target: *cx.target(), left, right, output: Output::I32 }))
 }
 
 /// Inputs: A, B, a_scale, b_scale, a_zero_point, b_zero_point, bias.
@@ -47,7 +47,7 @@ fn matmul_integer_to_float(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     cx.dtype_in(2, &[DType::F32])?;
     let (left, right) = (Left::given(cx, 0, 4, Some(2))?, Right::lower(cx, 1, 5, false)?);
     let output = scaled(cx, &right, 3, 6)?;
-    Ok(Box::new(QuantizedProduct { left, right, output }))
+    Ok(Box::new(QuantizedProduct { target: *cx.target(), left, right, output }))
 }
 
 /// Inputs: A (f32), B, b_scale, b_zero_point, bias.
@@ -55,7 +55,7 @@ fn dynamic_quantize_matmul(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     cx.dtype_in(0, &[DType::F32])?;
     let right = Right::lower(cx, 1, 3, false)?;
     let output = scaled(cx, &right, 2, 4)?;
-    Ok(Box::new(QuantizedProduct { left: Left::Dynamic, right, output }))
+    Ok(Box::new(QuantizedProduct { target: *cx.target(), left: Left::Dynamic, right, output }))
 }
 
 fn scaled(cx: &Lower<'_, '_>, right: &Right, b_scale: usize, bias: usize) -> Result<Output, Decline> {

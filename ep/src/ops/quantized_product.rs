@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kernels::isa::Target;
 use kernels::ops::matmul_int::{IntOutput, LeftSide, MAX_K, MatMulInt, ZeroPoint};
 use kernels::ops::quantize::{DynamicQuantize, MinMax};
 use kernels::pack::PackedWeights;
@@ -14,6 +15,7 @@ use crate::ir::Tensor;
 use crate::plan::{Bind, BindError, Buf};
 
 pub(super) struct QuantizedProduct {
+    pub target: Target,
     pub left: Left,
     pub right: Right,
     pub output: Output,
@@ -165,7 +167,11 @@ impl Op for QuantizedProduct {
                 (IntOutput::F32 { b_scales: b_scales.clone(), epilogue }, b.output(0, DType::F32, &out)?)
             }
         };
-        b.step(MatMulInt::new(m, left, Arc::clone(weights), &self.right.zero_points, output), &inputs, &[y]);
+        b.step(
+            MatMulInt::new(&self.target, m, left, Arc::clone(weights), &self.right.zero_points, output),
+            &inputs,
+            &[y],
+        );
         Ok(())
     }
 }

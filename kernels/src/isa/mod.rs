@@ -2,6 +2,8 @@
 
 mod probe;
 mod target;
+mod tile;
 
 pub use probe::physical_cores;
 pub use target::{CoreKind, Engine, Target};
+pub use tile::{BlockShape, TileShape};

@@ -163,7 +163,7 @@ pub(crate) trait Accumulators {
     fn load<I: Isa>(&self, isa: I, row: usize, column: usize, lanes: usize) -> I::F32;
 }
 
-/// Sums that are final already: row-major, `columns` wide.
+/// Sums that are final already: row-major, with `columns` in a row, those of the block first.
 pub(crate) struct Tile<'a> {
     pub sums: &'a [f32],
     pub columns: usize,

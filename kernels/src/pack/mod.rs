@@ -1,32 +1,60 @@
 //! Constant right-hand sides in the order their kernels read them.
 
+mod panels;
 mod weights;
 
 pub use weights::{PackError, PackedWeights, WeightData, WeightSource};
 
+pub(crate) use panels::{pack_columns, pack_rows, panel_len};
+
 /// The order of a packed weight. It depends on the tile of the kernels that read it, never on their block or on the
 /// number of rows of the product, so one packed copy serves every product with that weight.
+///
+/// Layouts of the chips are named `<elem>p<panel>x<kgroup>`: panels of so many columns, each `[k / kgroup][panel][kgroup]`,
+/// with zeros where the matrix ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PackLayout {
     /// f32 panels of the host engine.
     HostF32,
     /// i8 panels of the host engine. An unsigned weight is stored less 128.
     HostI8,
+    /// For RVV: one panel row is a group of four vector registers of 256 bits, or one of 1024 bits.
+    F32P32X1,
+    /// For IME1, tile 4x4x8. An unsigned weight is stored less 128.
+    I8P4X8,
+    /// For IME2, tile 8x8x16. An unsigned weight is stored less 128.
+    I8P8X16,
 }
 
 impl PackLayout {
-    /// Columns of a panel: the smallest part of a weight that one rank takes.
+    pub const ALL: [Self; 5] = [Self::HostF32, Self::HostI8, Self::F32P32X1, Self::I8P4X8, Self::I8P8X16];
+
+    /// Columns of a panel.
     pub const fn panel(self) -> usize {
         match self {
             PackLayout::HostF32 | PackLayout::HostI8 => crate::host::PANEL,
+            PackLayout::F32P32X1 => 32,
+            PackLayout::I8P4X8 => 4,
+            PackLayout::I8P8X16 => 8,
         }
     }
 
-    /// e.g. `host_f32`.
-    pub fn name(self) -> &'static str {
+    /// Neighbouring elements along the depth that stand side by side; the host engine's order is its own affair.
+    pub const fn k_group(self) -> usize {
+        match self {
+            PackLayout::HostF32 | PackLayout::HostI8 | PackLayout::F32P32X1 => 1,
+            PackLayout::I8P4X8 => 8,
+            PackLayout::I8P8X16 => 16,
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
         match self {
             PackLayout::HostF32 => "host_f32",
             PackLayout::HostI8 => "host_i8",
+            PackLayout::F32P32X1 => "f32p32x1",
+            PackLayout::I8P4X8 => "i8p4x8",
+            PackLayout::I8P8X16 => "i8p8x16",
         }
     }
 }

@@ -1,12 +1,13 @@
 use std::fmt;
-use std::ops::Range;
 
 use rten_tensor::Matrix;
 use rten_tensor::prelude::*;
 
-use super::PackLayout;
+use super::{PackLayout, pack_columns};
 use crate::driver::RunError;
 use crate::host::{self, F32Panels, I8Panels};
+use crate::mem::AlignedBuf;
+use crate::tensor::Element;
 
 /// A constant right-hand side `B` of shape `[k, n]`, packed once and read by any number of drivers.
 ///
@@ -26,6 +27,7 @@ enum Storage {
     Planned,
     HostF32(F32Panels),
     HostI8(I8Panels),
+    Panels(AlignedBuf),
 }
 
 /// Elements of a weight.
@@ -78,8 +80,12 @@ impl PackedWeights {
                 let storage = Storage::HostF32(F32Panels::pack(source.matrix(data)?));
                 Ok(Self { storage, ..Self::planned(layout, k, n) })
             }
-            (PackLayout::HostI8, WeightData::I8(data)) => Self::pack_i8(layout, source.matrix(data)?, 0),
-            (PackLayout::HostI8, WeightData::U8(data)) => {
+            (PackLayout::F32P32X1, WeightData::F32(data)) => {
+                let panels = pack_columns(source.matrix(data)?, layout.panel(), layout.k_group());
+                Ok(Self { storage: Storage::Panels(panels), ..Self::planned(layout, k, n) })
+            }
+            (_, WeightData::I8(data)) => Self::pack_i8(layout, source.matrix(data)?, 0),
+            (_, WeightData::U8(data)) => {
                 let signed: Vec<i8> = data.iter().map(|&x| (x ^ 0x80) as i8).collect();
                 Self::pack_i8(layout, source.matrix(&signed)?, 128)
             }
@@ -90,7 +96,10 @@ impl PackedWeights {
     fn pack_i8(layout: PackLayout, b: Matrix<'_, i8>, offset: i32) -> Result<Self, PackError> {
         let storage = match layout {
             PackLayout::HostI8 => Storage::HostI8(I8Panels::pack(b)),
-            _ => return Err(PackError::Element { layout }),
+            PackLayout::I8P4X8 | PackLayout::I8P8X16 => {
+                Storage::Panels(pack_columns(b, layout.panel(), layout.k_group()))
+            }
+            PackLayout::HostF32 | PackLayout::F32P32X1 => return Err(PackError::Element { layout }),
         };
         let sum = |column| b.slice((.., column)).iter().map(|&x: &i8| i32::from(x)).sum();
         let column_sums = (0..b.size(1)).map(sum).collect();
@@ -114,17 +123,6 @@ impl PackedWeights {
         self.n
     }
 
-    /// Number of panels.
-    pub(crate) fn panels(&self) -> usize {
-        self.n.div_ceil(self.layout.panel())
-    }
-
-    /// Columns of panel `panel`; the last may have fewer than the layout says.
-    pub(crate) fn columns(&self, panel: usize) -> Range<usize> {
-        let width = self.layout.panel();
-        panel * width..((panel + 1) * width).min(self.n)
-    }
-
     pub(crate) fn host_f32(&self) -> Result<&F32Panels, RunError> {
         match &self.storage {
             Storage::HostF32(panels) => Ok(panels),
@@ -136,6 +134,14 @@ impl PackedWeights {
         match &self.storage {
             Storage::HostI8(panels) => Ok(panels),
             _ => Err(self.mismatch(PackLayout::HostI8)),
+        }
+    }
+
+    /// The panels of `layout`, a layout of the chips.
+    pub(crate) fn panels<T: Element>(&self, layout: PackLayout) -> Result<&[T], RunError> {
+        match &self.storage {
+            Storage::Panels(panels) if self.layout == layout => Ok(bytemuck::cast_slice(panels)),
+            _ => Err(self.mismatch(layout)),
         }
     }
 

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::{BLOCK_ROWS, ROW_GRAIN};
+use super::engine::{HOST_GRAIN, HOST_ROWS};
 use crate::driver::{Driver, RunError};
 use crate::host::{self, F32Panel, PANEL};
 use crate::ops::epilogue::{Block, Epilogue, Tile};
@@ -47,7 +47,7 @@ impl fmt::Display for BatchedMatMul {
 
 impl Driver for BatchedMatMul {
     fn scratch(&self) -> usize {
-        BLOCK_ROWS.min(self.shape.m) * PANEL * size_of::<f32>()
+        HOST_ROWS.min(self.shape.m) * PANEL * size_of::<f32>()
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
@@ -56,7 +56,7 @@ impl Driver for BatchedMatMul {
         let operands = self.epilogue.operands(io, 2);
         self.epilogue.check(offsets.len() * m, n, &operands);
         let panels = n.div_ceil(PANEL);
-        let strips = ranks::Matrix { m, row_grain: ROW_GRAIN, panels: offsets.len() * panels, panel: PANEL.min(n), k };
+        let strips = ranks::Matrix { m, row_grain: HOST_GRAIN, panels: offsets.len() * panels, panel: PANEL.min(n), k };
         let (rows, share) = strips.share(worker);
         let tile: &mut [f32] = bytemuck::cast_slice_mut(scratch);
         for strip in share {
@@ -66,8 +66,8 @@ impl Driver for BatchedMatMul {
             let b = host::matrix(&b[b_offset..], [k, n], b_strides);
             let columns = panel * PANEL..((panel + 1) * PANEL).min(n);
             let packed = F32Panel::pack_again(b.slice((.., columns.clone())));
-            for start in rows.clone().step_by(BLOCK_ROWS) {
-                let rows = start..(start + BLOCK_ROWS).min(rows.end);
+            for start in rows.clone().step_by(HOST_ROWS) {
+                let rows = start..(start + HOST_ROWS).min(rows.end);
                 let sums = &mut tile[..rows.len() * columns.len()];
                 packed.multiply(a.slice((rows.clone(), ..)), self.alpha, sums)?;
                 let first = product * m;

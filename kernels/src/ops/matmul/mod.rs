@@ -2,14 +2,10 @@
 
 mod batched;
 mod constant;
+mod engine;
 
 pub use batched::{BatchShape, BatchedMatMul};
 pub use constant::MatMul;
-
-/// Rows of a block of the host engine: two of `rten`'s row blocks, each of eleven tiles of six.
-const BLOCK_ROWS: usize = 132;
-/// A multiple of the rows of `rten`'s f32 tiles.
-const ROW_GRAIN: usize = 6;
 
 #[cfg(test)]
 mod tests;

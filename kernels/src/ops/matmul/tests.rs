@@ -2,15 +2,21 @@ use std::sync::Arc;
 
 use super::*;
 use crate::driver::RunError;
+use crate::isa::Target;
 use crate::ops::epilogue::{Activation, Epilogue, Position, Residual};
-use crate::pack::{PackLayout, PackedWeights, WeightData, WeightSource};
+use crate::pack::{PackedWeights, WeightData, WeightSource};
 use crate::reference;
+use crate::select;
 use crate::testing::{floats, run_one};
 
-fn pack(b: &[f32], k: usize, n: usize, transposed: bool) -> Arc<PackedWeights> {
+fn pack(target: &Target, b: &[f32], k: usize, n: usize, transposed: bool) -> Arc<PackedWeights> {
     let source = WeightSource { data: WeightData::F32(b), k, n, transposed };
-    Arc::new(PackedWeights::pack(PackLayout::HostF32, source).unwrap())
+    Arc::new(PackedWeights::pack(select::f32_layout(target), source).unwrap())
 }
+
+const HOST: Target = Target::host(1);
+/// One target for each layout.
+const TARGETS: [Target; 2] = [HOST, Target::k1()];
 
 fn transpose(x: &[f32], rows: usize, columns: usize) -> Vec<f32> {
     (0..rows * columns).map(|i| x[i % rows * columns + i / rows]).collect()
@@ -38,10 +44,13 @@ fn products_of_all_shapes_are_right() {
                 for (a_transposed, b_transposed) in [(false, false), (true, false), (false, true)] {
                     let stored_a = if a_transposed { transpose(&a, m, k) } else { a.clone() };
                     let stored_b = if b_transposed { transpose(&b, k, n) } else { b.clone() };
-                    let weights = pack(&stored_b, k, n, b_transposed);
-                    let driver = MatMul::new(m, a_transposed, 1.0, weights, Epilogue::NONE);
-                    let y = run_one::<f32>(driver, ranks, &[bytemuck::cast_slice(&stored_a)], m * n).unwrap();
-                    assert_close(&y, &expected, tolerance(k, 1.0), &format!("{m}x{k}x{n} on {ranks} ranks"));
+                    for target in TARGETS {
+                        let weights = pack(&target, &stored_b, k, n, b_transposed);
+                        let driver = MatMul::new(&target, m, a_transposed, 1.0, weights, Epilogue::NONE);
+                        let what = format!("{driver} on {ranks} ranks");
+                        let y = run_one::<f32>(driver, ranks, &[bytemuck::cast_slice(&stored_a)], m * n).unwrap();
+                        assert_close(&y, &expected, tolerance(k, 1.0), &what);
+                    }
                 }
             }
         }
@@ -52,11 +61,13 @@ fn products_of_all_shapes_are_right() {
 fn empty_dimensions_give_zero_or_nothing() {
     let bias = floats(70, 3);
     let epilogue = Epilogue { bias: true, ..Epilogue::NONE };
-    let driver = MatMul::new(3, false, 1.0, pack(&[], 0, 70, false), epilogue);
-    let y = run_one::<f32>(driver, 2, &[&[], bytemuck::cast_slice(&bias)], 3 * 70).unwrap();
-    assert_eq!(y, [&bias[..], &bias, &bias].concat());
+    for target in TARGETS {
+        let driver = MatMul::new(&target, 3, false, 1.0, pack(&target, &[], 0, 70, false), epilogue);
+        let y = run_one::<f32>(driver, 2, &[&[], bytemuck::cast_slice(&bias)], 3 * 70).unwrap();
+        assert_eq!(y, [&bias[..], &bias, &bias].concat());
+    }
     for (m, k, n) in [(0, 4, 5), (4, 5, 0)] {
-        let driver = MatMul::new(m, false, 1.0, pack(&floats(k * n, 1), k, n, false), Epilogue::NONE);
+        let driver = MatMul::new(&HOST, m, false, 1.0, pack(&HOST, &floats(k * n, 1), k, n, false), Epilogue::NONE);
         assert!(run_one::<f32>(driver, 2, &[bytemuck::cast_slice(&floats(m * k, 1))], 0).unwrap().is_empty());
     }
 }
@@ -66,12 +77,12 @@ fn the_epilogue_runs_in_its_order() {
     let (m, k, n) = (7, 20, 67);
     let (a, b, bias, residual) = (floats(m * k, 1), floats(k * n, 2), floats(n, 3), floats(m * n, 4));
     let product = reference::matmul::matmul(&a, &b, m, k, n);
-    for position in [Position::BeforeActivation, Position::AfterActivation] {
+    for (position, target) in [(Position::BeforeActivation, TARGETS[0]), (Position::AfterActivation, TARGETS[1])] {
         for strides in [[n, 1], [0, 1], [1, 0], [0, 0]] {
             let residual_of = Residual { position, factor: -0.5, strides };
             let activation = Activation::Clip { low: -0.25, high: 0.75 };
             let epilogue = Epilogue { bias: true, activation, residual: Some(residual_of) };
-            let driver = MatMul::new(m, false, 0.5, pack(&b, k, n, false), epilogue);
+            let driver = MatMul::new(&target, m, false, 0.5, pack(&target, &b, k, n, false), epilogue);
             let inputs = [&a, &bias, &residual].map(|x| bytemuck::cast_slice(x));
             let y = run_one::<f32>(driver, 2, &inputs, m * n).unwrap();
             let expected: Vec<f64> = (0..m * n)
@@ -108,7 +119,7 @@ fn activations_follow_their_formulas_and_keep_nan() {
     ];
     for (activation, formula) in cases {
         let epilogue = Epilogue { activation, ..Epilogue::NONE };
-        let driver = MatMul::new(x.len(), false, 1.0, pack(&[1.0], 1, 1, false), epilogue);
+        let driver = MatMul::new(&HOST, x.len(), false, 1.0, pack(&HOST, &[1.0], 1, 1, false), epilogue);
         let y = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&x)], x.len()).unwrap();
         for (&x, &y) in x.iter().zip(&y) {
             let expected = formula(f64::from(x));
@@ -122,10 +133,12 @@ fn activations_follow_their_formulas_and_keep_nan() {
 
 #[test]
 fn a_weight_that_was_never_packed_is_an_error() {
-    let weights = Arc::new(PackedWeights::planned(PackLayout::HostF32, 4, 4));
-    let driver = MatMul::new(1, false, 1.0, weights, Epilogue::NONE);
-    let result = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&[0f32; 4])], 4);
-    assert!(matches!(result, Err(RunError::Weights(_))));
+    for target in TARGETS {
+        let weights = Arc::new(PackedWeights::planned(select::f32_layout(&target), 4, 4));
+        let driver = MatMul::new(&target, 1, false, 1.0, weights, Epilogue::NONE);
+        let result = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&[0f32; 4])], 4);
+        assert!(matches!(result, Err(RunError::Weights(_))));
+    }
 }
 
 #[test]

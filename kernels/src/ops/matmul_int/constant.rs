@@ -2,20 +2,16 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::engine::Engine;
 use super::sums::{Scaled, Sums};
 use crate::driver::{Driver, RunError};
-use crate::host::Rows;
+use crate::isa::Target;
 use crate::mem::Scratch;
 use crate::ops::epilogue::{Block, Epilogue};
 use crate::ops::ranks;
 use crate::pack::PackedWeights;
 use crate::rt::Worker;
 use crate::tape::Io;
-
-/// Rows of a block of the host engine: two of `rten`'s row blocks.
-const BLOCK_ROWS: usize = 128;
-/// Rows of `rten`'s u8 tiles.
-const ROW_GRAIN: usize = 8;
 
 /// `Y[m, n] = (A[m, k] - az) x (B[k, n] - bz)` with constant `B`, exact for `k` up to [`super::MAX_K`].
 ///
@@ -24,6 +20,7 @@ const ROW_GRAIN: usize = 8;
 pub struct MatMulInt {
     m: usize,
     left: LeftSide,
+    engine: Engine,
     weights: Arc<PackedWeights>,
     /// `bz` of each column, less the offset of the weights; empty when all are 0.
     b_zero_points: Box<[i32]>,
@@ -64,6 +61,7 @@ impl MatMulInt {
     /// # Panics
     /// When there are other numbers of zero points or scales of `B`.
     pub fn new(
+        target: &Target,
         m: usize,
         left: LeftSide,
         weights: Arc<PackedWeights>,
@@ -80,16 +78,11 @@ impl MatMulInt {
         if let IntOutput::F32 { b_scales, .. } = &mut output {
             *b_scales = spread(b_scales, n);
         }
-        Self { m, left, weights, b_zero_points, output }
+        Self { m, left, engine: Engine::new(target, &weights), weights, b_zero_points, output }
     }
 
     fn block_rows(&self) -> usize {
-        BLOCK_ROWS.min(self.m)
-    }
-
-    /// Whether the left-hand side is multiplied in two halves.
-    fn halved(&self) -> bool {
-        self.weights.host_i8().is_ok_and(|panels| panels.halved())
+        self.engine.rows().min(self.m)
     }
 }
 
@@ -109,39 +102,42 @@ impl fmt::Display for MatMulInt {
         let (weights, a) = (&self.weights, if self.left.signed { "i8" } else { "u8" });
         write!(f, "matmul_int m={} n={} k={} a={a} b={}", self.m, weights.n(), weights.k(), weights.layout())?;
         match &self.output {
-            IntOutput::I32 => f.write_str(" -> i32"),
-            IntOutput::F32 { epilogue, .. } => write!(f, " -> f32{epilogue}"),
+            IntOutput::I32 => f.write_str(" -> i32")?,
+            IntOutput::F32 { epilogue, .. } => write!(f, " -> f32{epilogue}")?,
         }
+        write!(f, " by {}", self.engine.name())
     }
 }
 
 impl Driver for MatMulInt {
     fn scratch(&self) -> usize {
         let (rows, k) = (self.block_rows(), self.weights.k());
-        let stages = usize::from(self.left.signed) + usize::from(self.halved());
-        Scratch::bytes::<i32>(rows * self.weights.layout().panel())
+        Scratch::bytes::<i32>(self.engine.tile_len(rows))
             + 2 * Scratch::bytes::<i32>(rows)
-            + stages * Scratch::bytes::<u8>(rows * k)
+            + Scratch::bytes::<u8>(if self.left.signed { rows * k } else { 0 })
+            + Scratch::bytes::<u8>(self.engine.stage_len(&self.weights, rows))
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
-        let (m, k) = (self.m, self.weights.k());
-        let panel = self.weights.layout().panel();
-        let shape = ranks::Matrix { m, row_grain: ROW_GRAIN, panels: self.weights.panels(), panel, k };
+        let (m, k, n, strip) = (self.m, self.weights.k(), self.weights.n(), self.engine.strip());
+        let shape =
+            ranks::Matrix { m, row_grain: self.engine.grain(), panels: n.div_ceil(strip), panel: strip.min(n), k };
         let (rows, share) = shape.share(worker);
         if share.is_empty() {
             return Ok(());
         }
+        let block_rows = self.block_rows();
         let mut scratch = Scratch::new(scratch);
         let mut buffers = Buffers {
-            tile: scratch.take(self.block_rows() * panel),
-            a_zero_points: scratch.take(self.block_rows()),
-            row_sums: scratch.take(self.block_rows()),
-            unsigned: scratch.take(if self.left.signed { self.block_rows() * k } else { 0 }),
-            half: scratch.take(if self.halved() { self.block_rows() * k } else { 0 }),
+            tile: scratch.take(self.engine.tile_len(block_rows)),
+            a_zero_points: scratch.take(block_rows),
+            row_sums: scratch.take(block_rows),
+            unsigned: scratch.take(if self.left.signed { block_rows * k } else { 0 }),
+            stage: scratch.take(self.engine.stage_len(&self.weights, block_rows)),
         };
-        for start in rows.clone().step_by(BLOCK_ROWS) {
-            self.run_rows(start..(start + BLOCK_ROWS).min(rows.end), share.clone(), io, &mut buffers)?;
+        for start in rows.clone().step_by(self.engine.rows()) {
+            let rows = start..(start + self.engine.rows()).min(rows.end);
+            self.run_rows(rows, share.clone(), io, &mut buffers)?;
         }
         Ok(())
     }
@@ -154,11 +150,12 @@ struct Buffers<'a> {
     row_sums: &'a mut [i32],
     /// Rows of a signed `A`, plus 128.
     unsigned: &'a mut [u8],
-    half: &'a mut [u8],
+    /// What packing needs.
+    stage: &'a mut [u8],
 }
 
 impl MatMulInt {
-    /// One block of rows, all panels of this rank.
+    /// One block of rows, all strips of this rank.
     fn run_rows(
         &self,
         rows: Range<usize>,
@@ -166,7 +163,7 @@ impl MatMulInt {
         io: &Io<'_>,
         buffers: &mut Buffers<'_>,
     ) -> Result<(), RunError> {
-        let (k, panels) = (self.weights.k(), self.weights.host_i8()?);
+        let (k, n, strip) = (self.weights.k(), self.weights.n(), self.engine.strip());
         let bytes = &io.input::<u8>(0)[rows.start * k..rows.end * k];
         let a = self.unsigned(bytes, buffers.unsigned);
         self.read_zero_points(&rows, io, buffers.a_zero_points);
@@ -176,20 +173,19 @@ impl MatMulInt {
                 *sum = elements - k as i32 * buffers.a_zero_points[row];
             }
         }
-        let packed = Rows::pack(a, k, panels.halved(), buffers.half);
-        for panel in share {
-            let block = Block { rows: rows.clone(), columns: self.weights.columns(panel) };
-            let tile = &mut buffers.tile[..rows.len() * block.columns.len()];
-            panels.panel(panel).multiply(&packed, tile)?;
+        let packed = self.engine.pack(&self.weights, a, buffers.stage)?;
+        for index in share {
+            let columns = index * strip..((index + 1) * strip).min(n);
+            let width = self.engine.multiply(&self.weights, &packed, rows.len(), &columns, buffers.tile)?;
             let sums = Sums {
-                sums: tile,
-                columns: block.columns.len(),
+                sums: buffers.tile,
+                columns: width,
                 a_zero_points: buffers.a_zero_points,
-                column_sums: &self.weights.column_sums()[block.columns.clone()],
+                column_sums: &self.weights.column_sums()[columns.clone()],
                 row_sums: buffers.row_sums,
-                b_zero_points: self.b_zero_points.get(block.columns.clone()).unwrap_or_default(),
+                b_zero_points: self.b_zero_points.get(columns.clone()).unwrap_or_default(),
             };
-            self.store(sums, &block, io);
+            self.store(sums, &Block { rows: rows.clone(), columns }, io);
         }
         packed.give_back();
         Ok(())
@@ -221,7 +217,7 @@ impl MatMulInt {
     fn store(&self, sums: Sums<'_>, block: &Block, io: &Io<'_>) {
         let (m, n) = (self.m, self.weights.n());
         match &self.output {
-            // SAFETY: the blocks of ranks, panels and row blocks are disjoint.
+            // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
             IntOutput::I32 => unsafe { sums.store(block, io.output(0), n) },
             IntOutput::F32 { b_scales, epilogue } => {
                 let scale = 1 + usize::from(self.left.zero_point != ZeroPoint::Absent);

@@ -5,6 +5,7 @@
 //! `sum (a - az)(b - bz) = sum ab - az sum b - bz (sum a - k az)`.
 
 mod constant;
+mod engine;
 mod sums;
 
 pub use constant::{IntOutput, LeftSide, MatMulInt, ZeroPoint};

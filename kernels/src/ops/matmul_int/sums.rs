@@ -7,7 +7,7 @@ use crate::tape::SharedOut;
 /// The integer sums of a block, with what their zero points subtract.
 #[derive(Clone, Copy)]
 pub(super) struct Sums<'a> {
-    /// Row-major, as many columns as the block.
+    /// Row-major, with `columns` in a row: those of the block first.
     pub sums: &'a [i32],
     pub columns: usize,
     /// For each row of the block: the zero point `az` of the left-hand side, as multiplied.

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::isa::Target;
 use crate::ops::epilogue::{Activation, Epilogue, Position, Residual};
-use crate::pack::{PackLayout, PackedWeights, WeightData, WeightSource};
+use crate::pack::{PackedWeights, WeightData, WeightSource};
 use crate::reference::matmul::matmul_int;
+use crate::select;
 use crate::testing::{floats, run_one};
 
 /// Bytes that hit both ends of the range often.
@@ -24,10 +26,13 @@ fn values(bytes: &[u8], signed: bool) -> Vec<i32> {
     bytes.iter().map(|&x| if signed { i32::from(x as i8) } else { i32::from(x) }).collect()
 }
 
-fn pack(b: &[u8], signed: bool, k: usize, n: usize) -> Arc<PackedWeights> {
+fn pack(target: &Target, b: &[u8], signed: bool, k: usize, n: usize) -> Arc<PackedWeights> {
     let data = if signed { WeightData::I8(bytemuck::cast_slice(b)) } else { WeightData::U8(b) };
-    Arc::new(PackedWeights::pack(PackLayout::HostI8, WeightSource { data, k, n, transposed: false }).unwrap())
+    Arc::new(PackedWeights::pack(select::i8_layout(target), WeightSource { data, k, n, transposed: false }).unwrap())
 }
+
+/// One target for each layout.
+const TARGETS: [Target; 3] = [Target::host(1), Target::k1(), Target::k3()];
 
 /// One product, and everything to compare it with.
 struct Case {
@@ -65,11 +70,11 @@ impl Case {
         )
     }
 
-    fn driver(&self, output: IntOutput) -> MatMulInt {
+    fn driver(&self, target: &Target, output: IntOutput) -> MatMulInt {
         let [m, k, n] = self.shape;
         let left = LeftSide { signed: self.signed.0, zero_point: self.zero_point };
-        let weights = pack(&self.b, self.signed.1, k, n);
-        MatMulInt::new(m, left, weights, &values(&self.b_zero_points, self.signed.1), output)
+        let weights = pack(target, &self.b, self.signed.1, k, n);
+        MatMulInt::new(target, m, left, weights, &values(&self.b_zero_points, self.signed.1), output)
     }
 
     fn inputs(&self) -> Vec<&[u8]> {
@@ -86,10 +91,12 @@ fn sums_are_exact_for_all_signs_and_zero_points() {
                 for b_zero_points in [0, 1, shape[2]] {
                     let case = Case::new(shape, signed, zero_point, b_zero_points);
                     let len = shape[0] * shape[2];
-                    for ranks in [1, 3] {
-                        let y = run_one::<i32>(case.driver(IntOutput::I32), ranks, &case.inputs(), len).unwrap();
-                        let y: Vec<i64> = y.into_iter().map(i64::from).collect();
-                        assert_eq!(y, case.expected(), "{shape:?} {signed:?} {zero_point:?} {b_zero_points}");
+                    let expected = case.expected();
+                    for (ranks, target) in [(1, TARGETS[0]), (3, TARGETS[0]), (2, TARGETS[1]), (3, TARGETS[2])] {
+                        let driver = case.driver(&target, IntOutput::I32);
+                        let what = format!("{driver} {signed:?} {zero_point:?} {b_zero_points}");
+                        let y = run_one::<i32>(driver, ranks, &case.inputs(), len).unwrap();
+                        assert_eq!(y.into_iter().map(i64::from).collect::<Vec<_>>(), expected, "{what}");
                     }
                 }
             }
@@ -102,9 +109,11 @@ fn the_largest_sums_do_not_saturate() {
     let (m, k, n) = (2, MAX_K, 3);
     let (a, b) = (vec![255u8; m * k], vec![0x80u8; k * n]);
     let left = LeftSide { signed: false, zero_point: ZeroPoint::Absent };
-    let driver = MatMulInt::new(m, left, pack(&b, true, k, n), &[], IntOutput::I32);
-    let y = run_one::<i32>(driver, 1, &[&a], m * n).unwrap();
-    assert_eq!(y, vec![-(255 * 128 * MAX_K as i64) as i32; m * n]);
+    for target in TARGETS {
+        let driver = MatMulInt::new(&target, m, left, pack(&target, &b, true, k, n), &[], IntOutput::I32);
+        let y = run_one::<i32>(driver, 1, &[&a], m * n).unwrap();
+        assert_eq!(y, vec![-(255 * 128 * MAX_K as i64) as i32; m * n]);
+    }
 }
 
 #[test]
@@ -115,14 +124,16 @@ fn scaled_sums_go_through_the_epilogue() {
     let b_scales: Vec<f32> = floats(n, 7);
     let added = Residual { position: Position::AfterActivation, factor: 1.0, strides: [n, 1] };
     let epilogue = Epilogue { bias: true, activation: Activation::Relu, residual: Some(added) };
-    let driver = case.driver(IntOutput::F32 { b_scales: b_scales.clone(), epilogue });
-    let mut inputs = case.inputs();
-    inputs.extend([&a_scale[..], &bias, &residual].map(|x| bytemuck::cast_slice::<f32, u8>(x)));
-    let y = run_one::<f32>(driver, 2, &inputs, m * n).unwrap();
-    for (index, (&y, &sum)) in y.iter().zip(&case.expected()).enumerate() {
-        let column = index % n;
-        // Each operation is rounded once, in this order.
-        let scaled = sum as f32 * (a_scale[0] * b_scales[column]);
-        assert_eq!(y, (scaled + bias[column]).max(0.0) + residual[index], "element {index}");
+    for target in TARGETS {
+        let driver = case.driver(&target, IntOutput::F32 { b_scales: b_scales.clone(), epilogue });
+        let mut inputs = case.inputs();
+        inputs.extend([&a_scale[..], &bias, &residual].map(|x| bytemuck::cast_slice::<f32, u8>(x)));
+        let y = run_one::<f32>(driver, 2, &inputs, m * n).unwrap();
+        for (index, (&y, &sum)) in y.iter().zip(&case.expected()).enumerate() {
+            let column = index % n;
+            // Each operation is rounded once, in this order.
+            let scaled = sum as f32 * (a_scale[0] * b_scales[column]);
+            assert_eq!(y, (scaled + bias[column]).max(0.0) + residual[index], "element {index}");
+        }
     }
 }
