@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kernels::isa::Target;
 use kernels::ops::attention::{Attention as Driver, AttentionDims, Order, Strided};
 use kernels::ops::matmul::MatMul;
 use kernels::pack::PackedWeights;
@@ -34,6 +35,7 @@ pub const ROWS: &[OpRow] = &[OpRow {
 }];
 
 struct Attention {
+    target: Target,
     dtype: DType,
     weights: Arc<PackedWeights>,
     heads: usize,
@@ -69,6 +71,7 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
         return Err(Decline::new(Code::Attribute, "num_heads does not divide the hidden sizes"));
     }
     Ok(Box::new(Attention {
+        target: *cx.target(),
         dtype,
         weights: product::pack_f32(cx, weights, false),
         heads,
@@ -116,7 +119,7 @@ impl Op for Attention {
         inputs.extend(operands);
         let columns = self.weights.n();
         let qkv = b.temp(DType::F32, rows * columns)?;
-        b.step(MatMul::new(rows, false, 1.0, Arc::clone(&self.weights), epilogue), &inputs, &[qkv]);
+        b.step(MatMul::new(&self.target, rows, false, 1.0, Arc::clone(&self.weights), epilogue), &inputs, &[qkv]);
 
         let [width, value_width] = self.widths;
         let (head, value_head) = (width / self.heads, value_width / self.heads);
