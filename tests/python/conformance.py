@@ -3,7 +3,7 @@
     python tests/python/conformance.py [--write] [--only PREFIX]
 
 Every case that the CPU provider passes must pass with the provider registered, whatever it takes of the case. What it
-takes and what it declines is the table docs/conformance.md: it must be up to date, and ``--write`` brings it up to date.
+takes and what it declines is the table docs/conformance.md, which must be up to date; ``--write`` brings it up to date.
 """
 
 from __future__ import annotations
