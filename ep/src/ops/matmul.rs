@@ -39,8 +39,8 @@ struct MatMul {
 }
 
 /// How a tensor is read as a batch of matrices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Form {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Form {
     /// The last two axes are swapped.
     transposed: bool,
     /// The first axis is moved behind the axes of the batch.
@@ -67,16 +67,50 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
 }
 
 /// A tensor as a batch of matrices.
-struct Matrices {
+pub(super) struct Matrices {
     batch: Dims,
     batch_strides: Dims,
-    rows: usize,
-    columns: usize,
+    pub rows: usize,
+    pub columns: usize,
     strides: [usize; 2],
 }
 
+/// A batched product.
+pub(super) struct Product {
+    pub a: Matrices,
+    pub b: Matrices,
+    /// Shape of the output.
+    pub out: Dims,
+    /// First elements of both sides for each product of the batch.
+    pub offsets: Vec<[usize; 2]>,
+}
+
+impl Product {
+    /// The product of tensors of shapes `a_dims` and `b_dims`, by the rules of MatMul.
+    pub fn new(a_dims: &[usize], b_dims: &[usize], forms: [Form; 2]) -> Result<Self, BindError> {
+        let (mut a, b) = (forms[0].read(a_dims, true)?, forms[1].read(b_dims, false)?);
+        let batch = broadcast_batch(&a.batch, &b.batch).filter(|_| a.columns == b.rows);
+        let batch = batch
+            .ok_or_else(|| BindError::new(format!("tensors of shapes {a_dims:?} and {b_dims:?} have no product")))?;
+        let mut out = batch.clone();
+        if a_dims.len() > 1 {
+            out.push(a.rows);
+        }
+        if b_dims.len() > 1 {
+            out.push(b.columns);
+        }
+        let shared = elements(&b.batch) == 1 && elements(&batch) == elements(&a.batch);
+        let offsets = if shared && a.flatten() {
+            vec![[0, 0]]
+        } else {
+            (0..elements(&batch)).map(|index| [a.offset(&batch, index), b.offset(&batch, index)]).collect()
+        };
+        Ok(Self { a, b, out, offsets })
+    }
+}
+
 impl Form {
-    /// `vector` is the place of the single axis of a tensor of rank 1: `[1, k]` on the left, `[k, 1]` on the right.
+    /// Reads a tensor of shape `dims`; a vector is `[1, k]` on the left and `[k, 1]` on the right.
     fn read(self, dims: &[usize], left: bool) -> Result<Matrices, BindError> {
         let strides = row_major_strides(dims);
         let (batch, rows, columns) = match dims.len() {
@@ -126,7 +160,7 @@ impl Matrices {
 }
 
 /// The shape to which both batches broadcast.
-pub(super) fn broadcast_batch(a: &[usize], b: &[usize]) -> Option<Dims> {
+fn broadcast_batch(a: &[usize], b: &[usize]) -> Option<Dims> {
     let rank = a.len().max(b.len());
     let at = |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |own| dims[own]);
     (0..rank)
@@ -140,25 +174,7 @@ pub(super) fn broadcast_batch(a: &[usize], b: &[usize]) -> Option<Dims> {
 
 impl Op for MatMul {
     fn bind(&self, bind: &mut Bind<'_>) -> Result<(), BindError> {
-        let (a_dims, b_dims) = (bind.dims(0)?, bind.dims(1)?);
-        let (mut a, b) = (self.a.read(&a_dims, true)?, self.b.read(&b_dims, false)?);
-        let batch = broadcast_batch(&a.batch, &b.batch).filter(|_| a.columns == b.rows).ok_or_else(|| {
-            let (a, b) = (a_dims.as_slice(), b_dims.as_slice());
-            BindError::new(format!("tensors of shapes {a:?} and {b:?} have no product"))
-        })?;
-        let mut out = batch.clone();
-        if a_dims.len() > 1 {
-            out.push(a.rows);
-        }
-        if b_dims.len() > 1 {
-            out.push(b.columns);
-        }
-        let shared = elements(&b.batch) == 1 && elements(&batch) == elements(&a.batch);
-        let offsets = if shared && a.flatten() {
-            vec![[0, 0]]
-        } else {
-            (0..elements(&batch)).map(|index| [a.offset(&batch, index), b.offset(&batch, index)]).collect()
-        };
+        let Product { a, b, out, offsets } = Product::new(&bind.dims(0)?, &bind.dims(1)?, [self.a, self.b])?;
         let shape =
             BatchShape { m: a.rows, k: a.columns, n: b.columns, a_strides: a.strides, b_strides: b.strides, offsets };
         let inputs = [bind.input_f32(0)?, bind.input_f32(1)?];

@@ -87,7 +87,7 @@ impl Left {
 }
 
 /// One zero point, or one for each of `m` rows.
-fn granularity(dims: &[usize], m: usize) -> Result<ZeroPoint, BindError> {
+pub(super) fn granularity(dims: &[usize], m: usize) -> Result<ZeroPoint, BindError> {
     match elements(dims) {
         1 => Ok(ZeroPoint::Tensor),
         count if count == m => Ok(ZeroPoint::Rows),

@@ -95,5 +95,22 @@ fn the_left_side_is_quantised_on_the_way() {
     let wide: Vec<i32> = b.iter().map(|&x| x.into()).collect();
     let expected: Vec<f32> =
         sums(&quantised, |_| 128, &wide, |_| 0).iter().map(|&sum| sum as f32 * (scale * 0.5)).collect();
-    assert_eq!(model.run(&[Value::new(&[M, K], &x)]).unwrap()[0], Value::new(&[M, N], &expected));
+    for target in ["host", "k1", "k3"] {
+        let y = model.run_with(&[("target", target)], &[Value::new(&[M, K], &x)]).unwrap();
+        assert_eq!(y[0], Value::new(&[M, N], &expected), "{target}");
+    }
+}
+
+#[test]
+fn integers_known_at_run_time() {
+    let (a, b): (Vec<u8>, Vec<i8>) = (bytes(2 * M * K, 1), bytes(K * N, 2).iter().map(|&x| x as i8).collect());
+    let mut model = Model::new();
+    model.version(10).input::<u8>("a", &[2, M, K]).input::<i8>("b", &[K, N]).input::<u8>("az", &[1]);
+    model.input::<i8>("bz", &[]).typed("y", DType::I32, vec![]);
+    model.node("MatMulInteger", &["a", "b", "az", "bz"], &["y"], vec![]).output("y");
+    let inputs =
+        [Value::new(&[2, M, K], &a), Value::new(&[K, N], &b), Value::new(&[1], &[12u8]), Value::new(&[], &[-7i8])];
+    let wide: Vec<i32> = b.iter().map(|&x| x.into()).collect();
+    let expected: Vec<i32> = a.chunks(M * K).flat_map(|a| sums(&unsigned(a), |_| 12, &wide, |_| -7)).collect();
+    assert_eq!(model.run(&inputs).unwrap()[0], Value::new(&[2, M, N], &expected));
 }

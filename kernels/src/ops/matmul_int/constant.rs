@@ -3,6 +3,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::engine::Engine;
+use super::left::{LeftSide, ZeroPoint, row_sums};
 use super::sums::{Scaled, Sums};
 use crate::driver::{Driver, RunError};
 use crate::isa::Target;
@@ -25,25 +26,6 @@ pub struct MatMulInt {
     /// `bz` of each column, less the offset of the weights; empty when all are 0.
     b_zero_points: Box<[i32]>,
     output: IntOutput,
-}
-
-/// Type of `A`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeftSide {
-    /// i8 instead of u8.
-    pub signed: bool,
-    pub zero_point: ZeroPoint,
-}
-
-/// The zero point operand of `A`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ZeroPoint {
-    /// No operand; the zero point is 0.
-    Absent,
-    /// One for the whole of `A`.
-    Tensor,
-    /// One for each row.
-    Rows,
 }
 
 /// What becomes of the exact sums.
@@ -99,7 +81,7 @@ fn spread<T: Copy>(values: &[T], n: usize) -> Vec<T> {
 
 impl fmt::Display for MatMulInt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (weights, a) = (&self.weights, if self.left.signed { "i8" } else { "u8" });
+        let (weights, a) = (&self.weights, self.left.type_name());
         write!(f, "matmul_int m={} n={} k={} a={a} b={}", self.m, weights.n(), weights.k(), weights.layout())?;
         match &self.output {
             IntOutput::I32 => f.write_str(" -> i32")?,
@@ -165,13 +147,11 @@ impl MatMulInt {
     ) -> Result<(), RunError> {
         let (k, n, strip) = (self.weights.k(), self.weights.n(), self.engine.strip());
         let bytes = &io.input::<u8>(0)[rows.start * k..rows.end * k];
-        let a = self.unsigned(bytes, buffers.unsigned);
-        self.read_zero_points(&rows, io, buffers.a_zero_points);
+        let a = self.left.unsigned(bytes, buffers.unsigned);
+        let zero_points = if self.left.zero_point == ZeroPoint::Absent { &[] } else { io.input::<u8>(1) };
+        self.left.read_zero_points(&rows, zero_points, buffers.a_zero_points);
         if !self.b_zero_points.is_empty() {
-            for (row, sum) in buffers.row_sums[..rows.len()].iter_mut().enumerate() {
-                let elements: i32 = a[row * k..(row + 1) * k].iter().map(|&x| i32::from(x)).sum();
-                *sum = elements - k as i32 * buffers.a_zero_points[row];
-            }
+            row_sums(a, k, &buffers.a_zero_points[..rows.len()], buffers.row_sums);
         }
         let packed = self.engine.pack(&self.weights, a, buffers.stage)?;
         for index in share {
@@ -189,29 +169,6 @@ impl MatMulInt {
         }
         packed.give_back();
         Ok(())
-    }
-
-    /// `bytes` of `A` as they are multiplied.
-    fn unsigned<'a>(&self, bytes: &'a [u8], stage: &'a mut [u8]) -> &'a [u8] {
-        if !self.left.signed {
-            return bytes;
-        }
-        let stage = &mut stage[..bytes.len()];
-        stage.iter_mut().zip(bytes).for_each(|(unsigned, &x)| *unsigned = x ^ 0x80);
-        stage
-    }
-
-    /// The zero points of `rows` as they are multiplied.
-    fn read_zero_points(&self, rows: &Range<usize>, io: &Io<'_>, zero_points: &mut [i32]) {
-        let value = |x: u8| if self.left.signed { i32::from(x as i8) + 128 } else { i32::from(x) };
-        match self.left.zero_point {
-            ZeroPoint::Absent => zero_points.fill(value(0)),
-            ZeroPoint::Tensor => zero_points.fill(value(io.input::<u8>(1)[0])),
-            ZeroPoint::Rows => {
-                let given = &io.input::<u8>(1)[rows.clone()];
-                zero_points.iter_mut().zip(given).for_each(|(zero_point, &x)| *zero_point = value(x));
-            }
-        }
     }
 
     fn store(&self, sums: Sums<'_>, block: &Block, io: &Io<'_>) {

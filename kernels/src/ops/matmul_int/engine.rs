@@ -32,9 +32,9 @@ impl Packed<'_> {
 }
 
 /// Rows of a block of the host engine: two of `rten`'s row blocks.
-const HOST_ROWS: usize = 128;
+pub(super) const HOST_ROWS: usize = 128;
 /// Rows of `rten`'s u8 tiles.
-const HOST_GRAIN: usize = 8;
+pub(super) const HOST_GRAIN: usize = 8;
 /// Rows that read a strip while it is in the cache of a chip's core.
 const CHIP_ROWS: usize = 48;
 

@@ -4,11 +4,15 @@
 //! unsigned right-hand side becomes signed by subtracting 128; zero points are applied to the sums:
 //! `sum (a - az)(b - bz) = sum ab - az sum b - bz (sum a - k az)`.
 
+mod batched;
 mod constant;
 mod engine;
+mod left;
 mod sums;
 
-pub use constant::{IntOutput, LeftSide, MatMulInt, ZeroPoint};
+pub use batched::{BatchedMatMulInt, IntBatchShape, RightSide};
+pub use constant::{IntOutput, MatMulInt};
+pub use left::{LeftSide, ZeroPoint};
 
 /// The largest depth whose sums of `u8 x i8` always fit i32: `65536 * 255 * 128 < 2^31`.
 pub const MAX_K: usize = 1 << 16;

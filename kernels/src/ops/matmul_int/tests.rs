@@ -137,3 +137,29 @@ fn scaled_sums_go_through_the_epilogue() {
         }
     }
 }
+
+#[test]
+fn batches_known_at_run_time_are_exact() {
+    for shape @ [m, k, n] in [[1, 1, 1], [3, 37, 65], [130, 9, 64], [3, 0, 5], [8, 20, 200]] {
+        for signed in [(false, true), (false, false), (true, true), (true, false)] {
+            for (zero_point, b_zero_points) in [(ZeroPoint::Absent, 0), (ZeroPoint::Tensor, 1), (ZeroPoint::Rows, n)] {
+                // Two products with the same B; zero points of rows count on.
+                let case = Case::new([2 * m, k, n], signed, zero_point, b_zero_points);
+                let shape_of = IntBatchShape { m, k, n, offsets: vec![[0, 0], [m * k, 0]] };
+                let left = LeftSide { signed: signed.0, zero_point };
+                let right = RightSide { signed: signed.1, zero_point: b_zero_points > 0 };
+                let mut inputs = case.inputs();
+                inputs.insert(1, &case.b);
+                if b_zero_points > 0 {
+                    inputs.push(&case.b_zero_points);
+                }
+                for ranks in 1..=3 {
+                    let driver = BatchedMatMulInt::new(shape_of.clone(), left, right);
+                    let y = run_one::<i32>(driver, ranks, &inputs, 2 * m * n).unwrap();
+                    let y: Vec<i64> = y.into_iter().map(i64::from).collect();
+                    assert_eq!(y, case.expected(), "{shape:?} {signed:?} {zero_point:?} {b_zero_points}");
+                }
+            }
+        }
+    }
+}
