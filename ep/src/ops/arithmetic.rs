@@ -35,8 +35,8 @@ fn modulo(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     if cx.attr_bool("fmod", false)? {
         return lower(cx, ArithmeticOp::Remainder);
     }
-    if cx.dtype(0)?.is_float() {
-        return Err(Decline::new(Code::Attribute, "floats need 'fmod' to be 1"));
+    if cx.dtype(0)?.is_float() && cx.version() < 28 {
+        return Err(Decline::new(Code::Attribute, "floats need 'fmod' to be 1 before version 28"));
     }
     lower(cx, ArithmeticOp::Modulo)
 }
@@ -102,6 +102,10 @@ mod tests {
         let (a, b) = (Value::new(&[2], &[-4.5f32, 5.5]), Value::new(&[], &[2f32]));
         assert_eq!(run::<f32>("Mod", fmod(1), &a, &b).unwrap(), Value::new(&[2], &[-0.5f32, 1.5]));
         assert!(run::<f32>("Mod", vec![], &a, &b).unwrap_err().to_string().contains("'fmod'"));
+        let mut model = Model::new();
+        model.version(28).input::<f32>("a", &[2]).input::<f32>("b", &[]);
+        model.node("Mod", &["a", "b"], &["y"], vec![]).output("y");
+        assert_eq!(model.run(&[a, b]).unwrap(), [Value::new(&[2], &[1.5f32, 1.5])]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use half::f16;
 use kernels::mem::AlignedBuf;
 use kernels::ops::clip::Clip as Driver;
 use kernels::tensor::{DType, elements};
@@ -19,40 +20,40 @@ pub const ROWS: &[OpRow] = &[OpRow {
     lower,
 }];
 
-/// Bounds were attributes of floats until version 11 made them inputs.
+/// What a bound is when no input gives it: an attribute until version 11, or a finite extreme of the type.
 struct Clip {
     dtype: DType,
-    attrs: Option<[f32; 2]>,
+    defaults: [f32; 2],
 }
 
 fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     if cx.version() < 11 {
-        let attrs = [cx.attr_float("min", f32::NEG_INFINITY)?, cx.attr_float("max", f32::INFINITY)?];
-        return Ok(Box::new(Clip { dtype: cx.float_input(0)?, attrs: Some(attrs) }));
+        let defaults = [cx.attr_float("min", f32::MIN)?, cx.attr_float("max", f32::MAX)?];
+        return Ok(Box::new(Clip { dtype: cx.float_input(0)?, defaults }));
     }
     let dtype = shared_dtype(cx, 1, Driver::supports)?;
     for index in (1..=2).filter(|&index| cx.has_input(index)) {
         cx.dtype_in(index, &[dtype])?;
     }
-    Ok(Box::new(Clip { dtype, attrs: None }))
+    let highest = if dtype == DType::F16 { f16::MAX.to_f32() } else { f32::MAX };
+    Ok(Box::new(Clip { dtype, defaults: [-highest, highest] }))
 }
 
 impl Op for Clip {
     fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
         let dims = b.dims(0)?;
         let mut inputs = vec![numeric::input(b, 0, self.dtype)?];
-        let mut has_bound = [true; 2];
-        if let Some(bounds) = self.attrs {
-            inputs.extend(bounds.map(|bound| b.constant(Arc::new(AlignedBuf::copy_of(&bound.to_ne_bytes())))));
-        } else {
-            for index in 1..=2 {
-                has_bound[index - 1] = b.has_input(index);
-                if b.has_input(index) {
-                    if elements(&b.dims(index)?) != 1 {
-                        return Err(BindError::new(format!("input {index} is not one element")));
-                    }
-                    inputs.push(numeric::input(b, index, self.dtype)?);
+        let mut has_bound = [self.dtype.is_float(); 2];
+        for index in 1..=2 {
+            if b.has_input(index) {
+                if elements(&b.dims(index)?) != 1 {
+                    return Err(BindError::new(format!("input {index} is not one element")));
                 }
+                inputs.push(numeric::input(b, index, self.dtype)?);
+                has_bound[index - 1] = true;
+            } else if self.dtype.is_float() {
+                let bytes = self.defaults[index - 1].to_ne_bytes();
+                inputs.push(b.constant(Arc::new(AlignedBuf::copy_of(&bytes))));
             }
         }
         let y = numeric::output(b, self.dtype, &dims)?;
@@ -96,6 +97,8 @@ mod tests {
         assert_eq!(run(&[-3i64, 3], Some(&[-1]), Some(&[1])).unwrap(), [-1, 1]);
         let half = f16::from_f32;
         assert_eq!(run(&[half(-3.0), half(3.0)], Some(&[half(-1.5)]), None).unwrap(), [half(-1.5), half(3.0)]);
+        assert_eq!(run(&[half(f32::NEG_INFINITY)], None, Some(&[half(1.0)])).unwrap(), [f16::MIN]);
+        assert_eq!(run(&[f32::INFINITY], Some(&[1.0]), None).unwrap(), [f32::MAX]);
         assert!(run(&x, Some(&[0.0, 1.0]), None).unwrap_err().to_string().contains("input 1"));
     }
 

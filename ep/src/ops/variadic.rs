@@ -1,10 +1,10 @@
 //! Operators on any number of tensors.
 
-use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
-use kernels::tensor::{DType, Dims, elements};
 use std::sync::Arc;
 
 use kernels::mem::AlignedBuf;
+use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
+use kernels::tensor::{DType, Dims, elements};
 
 use super::numeric::{self, broadcast, computed, shared_dtype};
 use super::{Decline, Lower, Op, OpRow, Work};

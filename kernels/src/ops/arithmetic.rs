@@ -172,6 +172,12 @@ mod tests {
         };
         assert_eq!(run(Modulo), [1, 2, -2, -1, 0, 0]);
         assert_eq!(run(Remainder), [1, -1, 1, -1, 0, 0]);
+        let inf = f32::INFINITY;
+        let (a, b) = ([-4.5f32, 4.5, -6.0, 6.0, -5.0, 5.0, inf, 1.0], [2f32, -2.0, 3.0, -3.0, inf, inf, 2.0, 0.0]);
+        let inputs = [bytes(&a), bytes(&b)];
+        let got = run_one::<f32>(Arithmetic::new(Modulo, DType::F32, &[8], &[8]), 1, &inputs, 8).unwrap();
+        assert_eq!(bytes(&got[..6]), bytes(&[1.5f32, -1.5, 0.0, -0.0, inf, 5.0]));
+        assert!(got[6].is_nan() && got[7].is_nan());
     }
 
     #[test]

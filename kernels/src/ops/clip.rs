@@ -9,7 +9,8 @@ use crate::tape::Io;
 use crate::tensor::DType;
 
 /// `y = min(max(x, low), high)`; inputs: `x` of `len` elements, then `low` and `high`, one element each, as far as there
-/// are. `high` wins over a larger `low`. NaN in `x` stays NaN; a bound that is NaN bounds nothing.
+/// are. An absent bound is the smallest or largest finite value of the dtype. `high` wins over a larger `low`. NaN in `x`
+/// stays NaN; a bound that is NaN bounds nothing.
 pub struct Clip {
     dtype: DType,
     len: usize,
@@ -31,42 +32,28 @@ impl Clip {
     }
 
     fn compute<T: Number>(&self, worker: &Worker<'_>, io: &Io<'_>) -> Result<(), RunError> {
-        let bound = |present: bool, index: usize| match present.then(|| io.input::<T>(index).first()) {
-            None => Ok(None),
-            Some(Some(&bound)) => Ok(Some(bound)),
-            Some(None) => Err(RunError::Data("a bound of the clip is empty".into())),
+        let bound = |present: bool, index: usize, default: T| match present.then(|| io.input::<T>(index)) {
+            None => Ok(default),
+            Some(&[bound]) => Ok(bound),
+            Some(_) => Err(RunError::Data("a bound of the clip is not one element".into())),
         };
-        let low = bound(self.has_low, 1)?;
-        let high = bound(self.has_high, 1 + usize::from(self.has_low))?;
+        let low = bound(self.has_low, 1, T::LOWEST)?;
+        let high = bound(self.has_high, 1 + usize::from(self.has_low), T::HIGHEST)?;
         let share = worker.share(self.len, grain(size_of::<T>()));
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { io.output::<T>(0).range(share.clone()) };
         let x = &io.input::<T>(0)[share];
-        match (low, high) {
-            (Some(low), Some(high)) => clip(x, y, |x| at_most(at_least(x, low), high)),
-            (Some(low), None) => clip(x, y, |x| at_least(x, low)),
-            (None, Some(high)) => clip(x, y, |x| at_most(x, high)),
-            (None, None) => y.copy_from_slice(x),
-        }
+        vectorised(
+            #[inline(always)]
+            || {
+                for (y, &x) in y.iter_mut().zip(x) {
+                    let above = if x < low { low } else { x };
+                    *y = if above > high { high } else { above };
+                }
+            },
+        );
         Ok(())
     }
-}
-
-fn clip<T: Number>(x: &[T], y: &mut [T], f: impl Fn(T) -> T) {
-    vectorised(
-        #[inline(always)]
-        || y.iter_mut().zip(x).for_each(|(y, &x)| *y = f(x)),
-    );
-}
-
-#[inline(always)]
-fn at_least<T: Number>(x: T, low: T) -> T {
-    if x < low { low } else { x }
-}
-
-#[inline(always)]
-fn at_most<T: Number>(x: T, high: T) -> T {
-    if x > high { high } else { x }
 }
 
 impl fmt::Display for Clip {
@@ -116,15 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn nan() {
+    fn nan_and_infinity() {
         let got = run(&[f32::NAN, -5.0, 9.0, f32::INFINITY], Some(0.0), Some(3.0));
         assert!(got[0].is_nan());
         assert_eq!(got[1..], [0.0, 3.0, 3.0]);
         assert_eq!(run(&[-5.0, 9.0], Some(f32::NAN), Some(3.0)), [-5.0, 3.0]);
+        assert_eq!(run(&[f32::NEG_INFINITY, f32::INFINITY], None, None), [f32::MIN, f32::MAX]);
     }
 
     #[test]
-    fn an_empty_bound_is_an_error() {
+    fn a_bound_of_no_element_is_an_error() {
         let inputs: [&[u8]; 2] = [bytemuck::cast_slice(&[1f32]), &[]];
         let result = run_one::<f32>(Clip::new(DType::F32, 1, true, false), 1, &inputs, 1);
         assert!(matches!(result, Err(RunError::Data(_))));

@@ -8,6 +8,9 @@ use crate::tensor::Element;
 pub(crate) trait Number: Element + PartialOrd {
     const ZERO: Self;
     const ONE: Self;
+    /// Smallest and largest finite value.
+    const LOWEST: Self;
+    const HIGHEST: Self;
     const IS_INTEGER: bool;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
@@ -16,7 +19,7 @@ pub(crate) trait Number: Element + PartialOrd {
     fn div(self, other: Self) -> Self;
     /// Remainder with the sign of the dividend (C's `fmod` and `%`).
     fn rem(self, other: Self) -> Self;
-    /// Remainder with the sign of the divisor (Python's `%`).
+    /// Remainder with the sign of the divisor (Python's `%`), a zero remainder included.
     fn modulo(self, other: Self) -> Self;
     fn minimum(self, other: Self) -> Self;
     fn maximum(self, other: Self) -> Self;
@@ -27,6 +30,8 @@ macro_rules! integers {
         impl Number for $t {
             const ZERO: Self = 0;
             const ONE: Self = 1;
+            const LOWEST: Self = <$t>::MIN;
+            const HIGHEST: Self = <$t>::MAX;
             const IS_INTEGER: bool = true;
             #[inline(always)]
             fn add(self, other: Self) -> Self { self.wrapping_add(other) }
@@ -55,6 +60,8 @@ integers!(i8 u8 i16 u16 i32 u32 i64 u64);
 impl Number for f32 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
+    const LOWEST: Self = f32::MIN;
+    const HIGHEST: Self = f32::MAX;
     const IS_INTEGER: bool = false;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
@@ -79,7 +86,13 @@ impl Number for f32 {
     #[inline(always)]
     fn modulo(self, other: Self) -> Self {
         let rem = self % other;
-        if rem != 0.0 && (rem > 0.0) != (other > 0.0) { rem + other } else { rem }
+        if rem == 0.0 {
+            0f32.copysign(other)
+        } else if (rem > 0.0) != (other > 0.0) {
+            rem + other
+        } else {
+            rem
+        }
     }
     #[inline(always)]
     fn minimum(self, other: Self) -> Self {

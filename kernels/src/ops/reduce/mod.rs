@@ -58,10 +58,11 @@ impl Reduce {
         Self { op, dtype, plan: Plan::new(dims, reduced) }
     }
 
-    /// f32, i32 and i64; extremes also of i8, u8 and bools.
+    /// f32; i32 and i64 but for `LogSumExp`; extremes also of i8, u8 and bools.
     pub fn supports(op: ReduceOp, dtype: DType) -> bool {
         match dtype {
-            DType::F32 | DType::I32 | DType::I64 => true,
+            DType::F32 => true,
+            DType::I32 | DType::I64 => op != ReduceOp::LogSumExp,
             DType::I8 | DType::U8 | DType::Bool => matches!(op, ReduceOp::Max | ReduceOp::Min),
             _ => false,
         }
@@ -77,7 +78,11 @@ impl Reduce {
             ReduceOp::L1 => plan.run(worker, io, real_sum(|a, x: f32| a + f64::from(x.abs()), narrow)),
             ReduceOp::L2 => plan.run(worker, io, real_sum(squares, |a| a.sqrt() as f32)),
             ReduceOp::LogSum => plan.run(worker, io, real_sum(sum, |a| a.ln() as f32)),
-            ReduceOp::LogSumExp => plan.run(worker, io, log_sum_exp(f64::from, narrow)),
+            ReduceOp::LogSumExp => {
+                let step = |a: LogSumExp, x: f32| a.merge(LogSumExp { max: x.into(), sum: 1.0 });
+                let finish = |a: LogSumExp| (a.max + a.sum.ln()) as f32;
+                plan.run(worker, io, Fold { init: LogSumExp::EMPTY, step, merge: LogSumExp::merge, finish });
+            }
             ReduceOp::Mean => plan.run(worker, io, real_sum(sum, move |a| (a / n) as f32)),
             ReduceOp::Sum => plan.run(worker, io, real_sum(sum, narrow)),
             ReduceOp::SumSquare => plan.run(worker, io, real_sum(squares, narrow)),
@@ -110,9 +115,9 @@ impl Reduce {
             ReduceOp::LogSum => {
                 plan.run(worker, io, real_sum(|a, x: T| a + x.wide() as f64, |a| T::from_real(a.ln())));
             }
-            ReduceOp::LogSumExp => plan.run(worker, io, log_sum_exp(|x: T| x.wide() as f64, T::from_real)),
             ReduceOp::Mean => plan.run(worker, io, integer_sum(sum, move |a| T::narrow(a.wrapping_div(n)))),
             ReduceOp::Sum => plan.run(worker, io, integer_sum(sum, T::narrow)),
+            ReduceOp::LogSumExp => unreachable!("`Reduce::new` refuses it for integers"),
             ReduceOp::SumSquare => {
                 let step = |a: i64, x: T| a.wrapping_add(x.wide().wrapping_mul(x.wide()));
                 plan.run(worker, io, integer_sum(step, T::narrow));
@@ -156,23 +161,6 @@ fn integer_sum<X, Step: Fn(i64, X) -> i64, Finish: Fn(i64) -> X>(
     Fold { init: 0, step, merge: i64::wrapping_add, finish }
 }
 
-fn log_sum_exp<X>(
-    widen: impl Fn(X) -> f64,
-    narrow: impl Fn(f64) -> X,
-) -> Fold<
-    LogSumExp,
-    impl Fn(LogSumExp, X) -> LogSumExp,
-    impl Fn(LogSumExp, LogSumExp) -> LogSumExp,
-    impl Fn(LogSumExp) -> X,
-> {
-    Fold {
-        init: LogSumExp::EMPTY,
-        step: move |a: LogSumExp, x| a.merge(LogSumExp::of(widen(x))),
-        merge: LogSumExp::merge,
-        finish: move |a: LogSumExp| narrow(a.value()),
-    }
-}
-
 /// NaN if either is NaN.
 #[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
@@ -195,19 +183,11 @@ struct LogSumExp {
 impl LogSumExp {
     const EMPTY: Self = Self { max: f64::NEG_INFINITY, sum: 0.0 };
 
-    fn of(x: f64) -> Self {
-        Self { max: x, sum: 1.0 }
-    }
-
     fn merge(self, other: Self) -> Self {
         let max = larger(self.max, other.max);
         // An infinite maximum would not survive the subtraction.
         let scaled = |part: Self| if part.max == max { part.sum } else { part.sum * (part.max - max).exp() };
         Self { max, sum: scaled(self) + scaled(other) }
-    }
-
-    fn value(self) -> f64 {
-        self.max + self.sum.ln()
     }
 }
 

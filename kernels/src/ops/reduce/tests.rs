@@ -115,7 +115,7 @@ fn integers_over_every_set_of_axes() {
         let narrow: Vec<i32> = x.iter().map(|&x| x as i32).collect();
         for reduced in axis_sets(dims.len()) {
             let groups = groups(&x, dims, &reduced);
-            for op in OPS {
+            for op in OPS.into_iter().filter(|&op| op != ReduceOp::LogSumExp) {
                 let wide = run(op, &x, dims, &reduced, groups.len(), 2);
                 let narrow = run(op, &narrow, dims, &reduced, groups.len(), 2);
                 for ((wide, narrow), group) in wide.into_iter().zip(narrow).zip(&groups) {
