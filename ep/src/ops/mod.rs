@@ -13,6 +13,7 @@ mod compare;
 mod concat;
 mod constant;
 mod cum_sum;
+mod embed_layer_norm;
 mod expand;
 mod eye_like;
 mod gather;
@@ -122,6 +123,7 @@ const TABLE: &[&[OpRow]] = &[
     concat::ROWS,
     constant::ROWS,
     cum_sum::ROWS,
+    embed_layer_norm::ROWS,
     expand::ROWS,
     eye_like::ROWS,
     gather::ROWS,

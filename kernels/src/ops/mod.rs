@@ -11,6 +11,7 @@ pub mod concat;
 pub mod convert;
 pub mod copy;
 pub mod cum_sum;
+pub mod embed;
 pub mod epilogue;
 pub mod eye;
 pub mod fill;

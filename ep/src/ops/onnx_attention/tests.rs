@@ -104,7 +104,9 @@ fn what_is_not_supported_is_named() {
     let (q, k) = (Some(value(&[B, S, 4], 1)), Some(value(&[B, T, 4], 2)));
     let error = |inputs: &[Option<Value>], attrs| run(OP, inputs, &[], attrs).unwrap_err().to_string();
     assert!(error(&[q.clone(), k.clone(), k.clone()], vec![]).contains("numbers of heads"));
-    assert!(error(&[q, k.clone(), k], vec![("softmax_precision", Attr::Int(11))]).contains("softmax_precision"));
+    let attrs = [("q_num_heads", 2), ("kv_num_heads", 2), ("softmax_precision", 11)];
+    let attrs = attrs.map(|(name, value)| (name, Attr::Int(value))).to_vec();
+    assert!(error(&[q, k.clone(), k], attrs).contains("softmax_precision"));
     let (q, k) = (Some(value(&[1, 1, 2, 4], 1)), Some(value(&[1, 1, 3, 4], 2)));
     let short = Some(value(&[2, 2], 3));
     assert!(error(&[q.clone(), k.clone(), k.clone(), short], vec![]).contains("3 keys"));
