@@ -156,6 +156,7 @@ impl Run<'_> {
         result.map_err(|error| match error {
             TapeRunError::Step { label, error } => self.group.node_error(label, error.to_string()),
             TapeRunError::Team(error) => Error::System(error.to_string()),
+            TapeRunError::Memory(error) => Error::System(error.to_string()),
             error @ TapeRunError::Size { .. } => Error::Graph(error.to_string()),
         })
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::SmallVec;
 
 use crate::driver::{Driver, RunError};
-use crate::mem::{AlignedBuf, Workspace, WorkspaceReq};
+use crate::mem::{AlignedBuf, OutOfMemory, Workspace, WorkspaceReq};
 use crate::rt::{Team, TeamError, Worker};
 use crate::tensor::Element;
 
@@ -76,6 +76,7 @@ pub enum TapeRunError {
         error: RunError,
     },
     Team(TeamError),
+    Memory(OutOfMemory),
 }
 
 impl std::fmt::Display for TapeRunError {
@@ -86,6 +87,7 @@ impl std::fmt::Display for TapeRunError {
             }
             TapeRunError::Step { error, .. } => error.fmt(f),
             TapeRunError::Team(error) => error.fmt(f),
+            TapeRunError::Memory(error) => error.fmt(f),
         }
     }
 }
@@ -144,7 +146,7 @@ impl Tape {
     ) -> Result<(), TapeRunError> {
         check_sizes(&self.input_bytes, inputs.iter().map(|bytes| bytes.len()))?;
         check_sizes(&self.output_bytes, outputs.iter().map(|bytes| bytes.len()))?;
-        workspace.reserve(self.req, team.size());
+        workspace.reserve(self.req, team.size()).map_err(TapeRunError::Memory)?;
         let per_rank = WorkspaceReq { shared: 0, per_rank: self.req.per_rank }.bytes(1);
         let work = workspace.as_mut_ptr();
         let bases = Bases {

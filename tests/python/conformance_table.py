@@ -11,15 +11,14 @@ import onnxruntime as ort
 PATH = Path(__file__).parents[2] / "docs" / "conformance.md"
 
 # Operators that the provider must have. Cases of theirs may be declined for their types, attributes or shapes.
-OPERATORS = frozenset(
-    """
-    Abs Add And ArgMax ArgMin Cast Clip Concat Constant ConstantOfShape DequantizeLinear Div DynamicQuantizeLinear Elu
-    Equal Erf Exp Expand Flatten Gather Gelu Gemm Greater GreaterOrEqual HardSigmoid HardSwish Identity IsNaN
-    LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax MatMul MatMulInteger Max Min Mul Neg Not Or PRelu Pow
-    QuantizeLinear RMSNormalization Range Reciprocal ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu
-    Reshape Shape Sigmoid Slice Softmax Split Sqrt Squeeze Sub Tanh Transpose Unsqueeze Where
-    """.split()
-)
+OPERATOR_NAMES = """
+Abs Add And ArgMax ArgMin Cast Clip Concat Constant ConstantOfShape DequantizeLinear Div DynamicQuantizeLinear Elu
+Equal Erf Exp Expand Flatten Gather Gelu Gemm Greater GreaterOrEqual HardSigmoid HardSwish Identity IsNaN
+LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax MatMul MatMulInteger Max Min Mul Neg Not Or PRelu Pow
+QuantizeLinear RMSNormalization Range Reciprocal ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu
+Reshape Shape Sigmoid Slice Softmax Split Sqrt Squeeze Sub Tanh Transpose Unsqueeze Where
+"""
+OPERATORS = frozenset(OPERATOR_NAMES.split())
 
 REASONS_SHOWN = 4
 

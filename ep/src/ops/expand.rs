@@ -156,6 +156,18 @@ mod tests {
     }
 
     #[test]
+    fn memory_that_the_system_does_not_have_is_an_error() {
+        let mut model = Model::new();
+        model.input::<i16>("x", &[1]).constant("large", &[3], &[1i64 << 13, 1 << 13, 1 << 18]);
+        model.node("Expand", &["x", "large"], &["y"], vec![]).constant("last", &[1], &[-1i64]);
+        model.node("Gather", &["y", "last"], &["z"], vec![]).constant("end", &[1], &[i64::MAX]);
+        model.constant("start", &[1], &[i64::MAX - 1]).constant("axis", &[1], &[1i64]);
+        model.node("Slice", &["z", "start", "end", "axis"], &["w"], vec![]).output("w");
+        let error = model.run(&[Value::new(&[1], &[1i16])]).unwrap_err().to_string();
+        assert!(error.contains("bytes of memory"), "{error}");
+    }
+
+    #[test]
     fn a_shape_too_large_for_memory_is_an_error() {
         for op in ["Expand", "Tile"] {
             let error = run(op, &[1, 1, 1], &[1 << 31, 1 << 31, 1 << 31]).unwrap_err();

@@ -24,6 +24,9 @@ impl fmt::Display for BindError {
     }
 }
 
+/// Larger buffers do not fit into an address space of 48 bits; offsets into an arena of smaller ones do not overflow.
+const MAX_BYTES: usize = 1 << 47;
+
 /// A buffer of the program being planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buf(pub(super) usize);
@@ -163,7 +166,7 @@ impl<'p> Bind<'p> {
 
     /// A buffer that lives within this operator.
     pub fn temp(&mut self, dtype: DType, elements: usize) -> Result<Buf, BindError> {
-        let bytes = elements.checked_mul(dtype.size()).filter(|&bytes| bytes <= isize::MAX as usize / 2);
+        let bytes = elements.checked_mul(dtype.size()).filter(|&bytes| bytes <= MAX_BYTES);
         let bytes = bytes.ok_or_else(|| BindError(format!("{elements} elements of {dtype} do not fit into memory")))?;
         Ok(self.planner.add_buffer(bytes, Content::Computed))
     }

@@ -12,16 +12,18 @@ pub struct AlignedBuf {
 impl AlignedBuf {
     /// `len` zero bytes.
     pub fn zeroed(len: usize) -> Self {
+        Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(Self::layout(len)))
+    }
+
+    /// `len` zero bytes, or `None` when the system does not have them.
+    pub fn try_zeroed(len: usize) -> Option<Self> {
         if len == 0 {
-            return Self { data: NonNull::<Line>::dangling().cast(), len };
+            return Some(Self { data: NonNull::<Line>::dangling().cast(), len });
         }
-        let layout = Self::layout(len);
+        let layout = Layout::from_size_align(len, ALIGNMENT).ok()?;
         // SAFETY: `layout` has a non-zero size.
         let data = unsafe { alloc_zeroed(layout) };
-        match NonNull::new(data) {
-            Some(data) => Self { data, len },
-            None => handle_alloc_error(layout),
-        }
+        Some(Self { data: NonNull::new(data)?, len })
     }
 
     pub fn copy_of(bytes: &[u8]) -> Self {

@@ -6,7 +6,7 @@ mod workspace;
 
 pub use aligned::AlignedBuf;
 pub(crate) use scratch::Scratch;
-pub use workspace::{Workspace, WorkspaceReq};
+pub use workspace::{OutOfMemory, Workspace, WorkspaceReq};
 
 /// Alignment of every buffer and every offset inside an arena: one cache line of the X60, the A100 and x86-64.
 pub const ALIGNMENT: usize = 64;

@@ -26,6 +26,20 @@ pub(crate) fn align_up(bytes: usize) -> usize {
     bytes.next_multiple_of(ALIGNMENT)
 }
 
+/// The system does not have this much memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    pub bytes: usize,
+}
+
+impl std::fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes of memory are not to be had", self.bytes)
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
+
 /// The arena of one run. It grows to the largest requirement it has met and is reused from then on.
 #[derive(Debug)]
 pub struct Workspace {
@@ -38,11 +52,15 @@ impl Workspace {
     }
 
     /// Makes room for `req` with `ranks` workers; allocates only when the arena is too small.
-    pub fn reserve(&mut self, req: WorkspaceReq, ranks: usize) {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`]; the arena stays as it was.
+    pub fn reserve(&mut self, req: WorkspaceReq, ranks: usize) -> Result<(), OutOfMemory> {
         let bytes = req.bytes(ranks);
         if self.arena.len() < bytes {
-            self.arena = AlignedBuf::zeroed(bytes);
+            self.arena = AlignedBuf::try_zeroed(bytes).ok_or(OutOfMemory { bytes })?;
         }
+        Ok(())
     }
 
     pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
