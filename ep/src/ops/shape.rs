@@ -74,7 +74,9 @@ impl Op for Size {
 
 #[cfg(test)]
 mod tests {
-    use crate::ir::Attr;
+    use kernels::tensor::DType;
+
+    use crate::ir::{Attr, Dim};
     use crate::testing::{Model, Value};
 
     #[test]
@@ -96,5 +98,21 @@ mod tests {
         model.node("Shape", &["x"], &["z"], vec![]).output("z");
         let got = model.run(&[Value::new(&[2, 3], &[0u8; 6])]).unwrap();
         assert_eq!(got, [Value::new(&[], &[6i64]), Value::new(&[2], &[2i64, 3])]);
+    }
+
+    #[test]
+    fn an_empty_part_of_a_shape_can_decide_a_shape() {
+        let mut model = Model::new();
+        for name in ["shape", "none", "ones"] {
+            model.typed(name, DType::I64, vec![Dim::Unknown]);
+        }
+        model.input::<f32>("x", &[2, 3]).node("Shape", &["x"], &["shape"], vec![]);
+        model.constant("zero", &[1], &[0i64]).constant("one", &[1], &[1i64]);
+        model.node("Slice", &["shape", "zero", "zero"], &["none"], vec![]);
+        model.node("Concat", &["none", "one"], &["ones"], vec![("axis", Attr::Int(0))]);
+        model.node("ConstantOfShape", &["none"], &["scalar"], vec![]).output("scalar");
+        model.node("Expand", &["scalar", "ones"], &["y"], vec![]).output("y");
+        let got = model.run(&[Value::new(&[2, 3], &[0f32; 6])]).unwrap();
+        assert_eq!(got, [Value::new(&[], &[0f32]), Value::new(&[1], &[0f32])]);
     }
 }

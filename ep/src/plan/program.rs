@@ -97,6 +97,10 @@ impl Planner {
         if inputs_known && bytes <= FOLD_LIMIT && self.steps.len() > first_step {
             self.fold(first_step, &mut outputs)?;
         }
+        for bound in outputs.iter_mut().flatten().filter(|bound| self.buffers[bound.buf.0].bytes == 0) {
+            // Of an empty tensor everything is known; an operator need not make a step for it.
+            bound.known.get_or_insert_with(|| Arc::new(AlignedBuf::zeroed(0)));
+        }
         for (slot, bound) in node.outputs.iter().zip(outputs) {
             if let Some(slot) = *slot {
                 let missing = || BindError::new("an output was left without a value");
