@@ -19,23 +19,24 @@ struct Outcome {
     tests: usize,
 }
 
-/// Runs `program test LANE` for every lane and fails unless all of them pass.
-pub fn run_all(program: &Path, names: &[String]) -> Result<()> {
+/// Runs this program with the words `subcommand` and a lane's name for every lane; fails unless all of them pass.
+pub fn run_all(subcommand: &[&str], names: &[String]) -> Result<()> {
     let logs = workspace::target().join("test-logs");
     fs::create_dir_all(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
     let outcomes: Vec<Outcome> =
-        names.iter().map(|name| run(program, name, &logs.join(format!("{name}.log")))).collect::<Result<_>>()?;
+        names.iter().map(|name| run(subcommand, name, &logs.join(format!("{name}.log")))).collect::<Result<_>>()?;
     print_summary(&outcomes);
     if outcomes.iter().all(|one| one.passed) { Ok(()) } else { Err("not every lane passed".into()) }
 }
 
-fn run(program: &Path, name: &str, log: &Path) -> Result<Outcome> {
+fn run(subcommand: &[&str], name: &str, log: &Path) -> Result<Outcome> {
     println!("== {name}");
+    let program = std::env::current_exe().map_err(|error| format!("cannot tell the path of this program: {error}"))?;
     let start = Instant::now();
     let file = File::create(log).map_err(|error| format!("cannot write {}: {error}", log.display()))?;
     let second = file.try_clone().map_err(|error| format!("cannot write {}: {error}", log.display()))?;
     let mut command = Command::new(program);
-    command.args(["test", name]).stdout(file).stderr(second);
+    command.args(subcommand).arg(name).stdout(file).stderr(second);
     let status = wait(&mut command, start, log)?;
     let text = fs::read_to_string(log).unwrap_or_default();
     let outcome =

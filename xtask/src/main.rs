@@ -7,6 +7,7 @@ mod licences;
 mod plugin;
 mod process;
 mod python;
+mod riscv;
 mod test;
 mod workspace;
 
@@ -40,6 +41,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         arguments: "",
         about: "build the Python package into target/wheels",
         run: plugin::run_wheel,
+    },
+    Subcommand {
+        name: "riscv",
+        arguments: "setup|build|test [LANE ...] [--require-riscv]",
+        about: "cross-build the plugin for SpacemiT's boards, or test it in QEMU",
+        run: riscv::run,
     },
     Subcommand {
         name: "bench",

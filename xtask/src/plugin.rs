@@ -1,7 +1,7 @@
 //! Building the plugin library and its wheel.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::python::{Venv, system_python};
@@ -27,15 +27,18 @@ pub fn library() -> Result<PathBuf> {
 
 /// Builds the wheel around the plugin library and returns its path.
 pub fn wheel() -> Result<PathBuf> {
-    let library = library()?;
-    let wheels = workspace::target().join("wheels");
-    fs::create_dir_all(&wheels).map_err(|error| format!("cannot make {}: {error}", wheels.display()))?;
+    wheel_of(&library()?, &workspace::target().join("wheels"))
+}
+
+/// Puts `library` into a wheel in the folder `wheels` and returns the wheel's path.
+pub fn wheel_of(library: &Path, wheels: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(wheels).map_err(|error| format!("cannot make {}: {error}", wheels.display()))?;
     let mut python = system_python();
     python
         .current_dir(workspace::root().join("python-wheel"))
         .env("SPACEMIT_EP_LIBRARY", library)
         .args(["-B", "-c", "import sys, wheel_builder; print(wheel_builder.build_wheel(sys.argv[1]))"])
-        .arg(&wheels);
+        .arg(wheels);
     Ok(wheels.join(process::output(&mut python)?.trim()))
 }
 

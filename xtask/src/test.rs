@@ -21,7 +21,6 @@ struct Lane {
 
 /// Runs one lane here when one is named, else the named lanes, or all, each in a process of its own.
 pub fn run(arguments: &[String]) -> Result<()> {
-    let program = std::env::current_exe().map_err(|error| format!("cannot tell the path of this program: {error}"))?;
     let lanes = lanes();
     for name in arguments {
         if !lanes.iter().any(|lane| lane.name == *name) {
@@ -34,7 +33,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     let names =
         if arguments.is_empty() { lanes.into_iter().map(|lane| lane.name).collect() } else { arguments.to_vec() };
-    lanes::run_all(&program, &names)
+    lanes::run_all(&["test"], &names)
 }
 
 fn lanes() -> Vec<Lane> {

@@ -1,0 +1,63 @@
+//! Cargo for riscv64, with QEMU to run what it builds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::rust::TARGET;
+use super::{Setup, directory};
+use crate::{Result, process, workspace};
+
+/// Seconds after which a test program counts as hung.
+const TIMEOUT: &str = "1200";
+
+impl Setup {
+    /// A cargo command for riscv64 at the root of the workspace; its own target folder keeps the host's builds.
+    pub fn cargo(&self, action: &str) -> Command {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(workspace::root()).arg(action).args(["--target", TARGET, "--target-dir"]).arg(target());
+        cargo.args(["--config", &format!("target.{TARGET}.linker=\"riscv64-linux-gnu-gcc\"")]);
+        self.rust.configure(&mut cargo);
+        cargo
+    }
+
+    /// A `cargo test` whose programs run on the processor `cpu` in the riscv64 tree, with a library preloaded.
+    pub fn test(&self, cpu: &str, preload: Option<&Path>) -> Command {
+        let mut runner =
+            format!("\"timeout\", \"{TIMEOUT}\", {:?}, \"-cpu\", \"{cpu}\", \"-L\", {:?}", self.qemu, self.root);
+        if let Some(library) = preload {
+            runner += &format!(", \"-E\", {:?}", format!("LD_PRELOAD={}", library.display()));
+        }
+        let mut cargo = self.cargo("test");
+        cargo.args(["--config", &format!("target.{TARGET}.runner=[{runner}]")]);
+        cargo
+    }
+
+    /// Builds the plugin library with cargo's `profile` and returns its path.
+    pub fn plugin(&self, profile: &str) -> Result<PathBuf> {
+        self.library("onnxruntime-ep-spacemit", profile)
+    }
+
+    /// Builds the emulator of the matrix instructions to preload and returns its path.
+    pub fn emulator(&self) -> Result<PathBuf> {
+        self.library("ime-preload", "dev")
+    }
+
+    fn library(&self, package: &str, profile: &str) -> Result<PathBuf> {
+        process::run(self.cargo("build").args(["--profile", profile, "--package", package]))?;
+        let folder = if profile == "dev" { "debug" } else { profile };
+        Ok(target().join(TARGET).join(folder).join(format!("lib{}.so", package.replace('-', "_"))))
+    }
+}
+
+fn target() -> PathBuf {
+    workspace::cargo_target().join("riscv/cargo")
+}
+
+/// Copies a built file into the command's folder and returns the copy's path.
+pub fn keep(file: &Path) -> Result<PathBuf> {
+    let name = file.file_name().ok_or_else(|| format!("{} is no file", file.display()))?;
+    let copy = directory().join(name);
+    fs::copy(file, &copy).map_err(|error| format!("cannot copy {}: {error}", file.display()))?;
+    Ok(copy)
+}

@@ -1,0 +1,54 @@
+//! QEMU's user mode, and the processors it plays.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::{apt, directory, is_made, once};
+use crate::{Result, process};
+
+/// K1: vector registers of 256 bits, the ids of X60.
+pub const K1: &str = "rv64,v=true,vlen=256,elen=64,zvfh=true,zfh=true,zba=true,zbb=true,zbc=true,zbs=true,\
+                      zicbom=true,zicboz=true,zicbop=true,zicond=true,zvkt=true,zkt=true,\
+                      mvendorid=0x710,marchid=0x8000000058000001,mimpid=0x1000000049772200";
+/// K3's matrix cores: vector registers of 1024 bits, the ids of A100.
+pub const K3: &str = "rv64,v=true,vlen=1024,elen=64,zvfh=true,zfh=true,zfa=true,zba=true,zbb=true,zbc=true,zbs=true,\
+                      zicbom=true,zicboz=true,zicond=true,zvbb=true,zvbc=true,zvkng=true,\
+                      zfbfmin=true,zvfbfmin=true,zvfbfwma=true,\
+                      mvendorid=0x710,marchid=0x8000000041000002,mimpid=0x10000000d5686200";
+/// A 64-bit core without vectors.
+pub const SCALAR: &str = "rv64,v=false";
+
+/// The oldest release that knows these processors.
+const OLDEST: u32 = 10;
+const SOURCE: &str = "Debian stable's qemu-user";
+
+/// Whether QEMU has yet to be downloaded.
+pub fn needs_mirror() -> bool {
+    !is_made(&folder(), SOURCE)
+}
+
+/// The emulator, downloaded when it is missing.
+pub fn prepare() -> Result<PathBuf> {
+    let folder = folder();
+    let qemu = folder.join("qemu-riscv64");
+    once(&folder, SOURCE, || {
+        // The package has an emulator for every processor; one stays.
+        let unpacked = folder.join("unpacked");
+        apt::unpack("stable", "amd64", "qemu-user", &unpacked)?;
+        fs::rename(unpacked.join("usr/bin/qemu-riscv64"), &qemu)
+            .and_then(|()| fs::remove_dir_all(&unpacked))
+            .map_err(|error| format!("cannot take qemu-riscv64 out of {}: {error}", unpacked.display()))?;
+        let version = process::output(Command::new(&qemu).arg("--version"))?;
+        let major = version.split("version ").nth(1).and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+        match major {
+            Some(major) if major >= OLDEST => Ok(()),
+            _ => Err(format!("QEMU {OLDEST} or newer is needed, and this is {}", version.trim())),
+        }
+    })?;
+    Ok(qemu)
+}
+
+fn folder() -> PathBuf {
+    directory().join("qemu")
+}
