@@ -33,6 +33,7 @@ mod pad;
 mod power;
 mod predicate;
 mod product;
+mod qlinear_matmul;
 mod quantize_linear;
 mod quantized_product;
 mod range;
@@ -140,6 +141,7 @@ const TABLE: &[&[OpRow]] = &[
     pad::ROWS,
     power::ROWS,
     predicate::ROWS,
+    qlinear_matmul::ROWS,
     quantize_linear::ROWS,
     range::ROWS,
     reduce::ROWS,

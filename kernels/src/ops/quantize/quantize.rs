@@ -66,7 +66,8 @@ impl Driver for QuantizeLinear {
     }
 }
 
-fn quantize<T: Quantized>(x: f32, scale: f32, zero_point: i32) -> T {
+/// One quantised element.
+pub(super) fn quantize<T: Quantized>(x: f32, scale: f32, zero_point: i32) -> T {
     let (low, high) = ((T::MIN - zero_point) as f32, (T::MAX - zero_point) as f32);
     let quotient = x / scale;
     // The bounds are whole numbers, so clamping first changes nothing but NaN and what i32 cannot hold.
