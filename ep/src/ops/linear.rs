@@ -9,7 +9,7 @@
 //! | 0 | A        | `[..., K]`   | f32 or f16, rank 1 or more |
 //! | 1 | B        | `[K, N]`     | constant, type of A; `[N, K]` with `transB` = 1 |
 //! | 2 | bias     | `[N]`        | optional |
-//! | 3 | residual | broadcast to Y by ONNX's rules | optional |
+//! | 3 | residual | broadcasts with the product by ONNX's rules | optional |
 //!
 //! **`QLinear`** (dynamic or static int8; the product is exact, all that follows is f32): inputs
 //!
@@ -22,9 +22,10 @@
 //! | 4 | b_scale  | scalar, `[1]` or `[N]` | constant f32 |
 //! | 5 | b_zp     | scalar, `[1]` or `[N]` | constant, type of B; absent: 0 |
 //! | 6 | bias     | `[N]`           | f32, optional |
-//! | 7 | residual | broadcast to Y by ONNX's rules | f32, optional |
+//! | 7 | residual | broadcasts with the product by ONNX's rules | f32, optional |
 //!
-//! Output of both: `Y`, `[..., N]`, f32 (`Linear`: type of A). Attributes of both:
+//! Output of both: `Y`, `[..., N]`, or what a residual added last broadcasts that to; f32 (`Linear`: type of A).
+//! Attributes of both:
 //!
 //! | name | type | default | meaning |
 //! |---|---|---|---|
@@ -46,7 +47,7 @@ use kernels::tensor::{DType, Dims, elements};
 use super::product::{self, Ending, ResidualInput};
 use super::quantized_product::{Left, Output, QuantizedProduct, Right, constant_scales};
 use super::{Code, Decline, FUSED, Lower, Op, OpRow, Work};
-use crate::plan::{Bind, BindError};
+use crate::plan::{Bind, BindError, Buf};
 
 pub const ROWS: &[OpRow] = &[
     OpRow {
@@ -121,13 +122,12 @@ impl Op for Linear {
 
     fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
         let (m, out) = output_dims(&b.dims(0)?, &self.weights, self.a_transposed)?;
-        let (epilogue, operands) = self.ending.bind(b, &out)?;
-        let mut inputs = vec![b.input_f32(0)?];
-        inputs.extend(operands);
-        let y = b.output_f32(0, self.dtype, &out)?;
-        let driver = MatMul::new(&self.target, m, self.a_transposed, self.alpha, Arc::clone(&self.weights), epilogue);
-        b.step(driver, &inputs, &[y]);
-        Ok(())
+        let a = b.input_f32(0)?;
+        self.ending.output(b, self.dtype, &out, |b, epilogue, operands, y| {
+            let driver = MatMul::new(&self.target, m, self.a_transposed, self.alpha, Arc::clone(&self.weights), epilogue);
+            let inputs: Vec<Buf> = [a].into_iter().chain(operands).collect();
+            b.step(driver, &inputs, &[y]);
+        })
     }
 }
 

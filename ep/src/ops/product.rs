@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
+use kernels::ops::broadcast::broadcast_dims;
 use kernels::ops::epilogue::{Activation, Epilogue, Position, Residual};
 use kernels::ops::strided_copy::StridedCopy;
 use kernels::pack::{PackLayout, PackedWeights, WeightData, WeightSource};
 use kernels::select;
-use kernels::tensor::{DType, elements, row_major_strides};
+use kernels::tensor::{DType, Dims, elements, row_major_strides};
 
 use super::{Code, Decline, Lower};
 use crate::ir::Tensor;
@@ -103,6 +105,42 @@ impl Ending {
             residual = Some(Residual { position, factor, strides });
         }
         Ok((Epilogue { bias: self.bias.is_some(), activation: self.activation, residual }, operands))
+    }
+
+    /// Makes output 0 of a product of shape `out`: `step` adds the step that writes into the given buffer. A residual
+    /// that broadcasts the product to a larger shape is added by a step of its own.
+    ///
+    /// # Errors
+    /// When bias or residual do not fit `out`.
+    pub fn output(
+        &self,
+        b: &mut Bind<'_>,
+        dtype: DType,
+        out: &[usize],
+        step: impl FnOnce(&mut Bind<'_>, Epilogue, Vec<Buf>, Buf),
+    ) -> Result<(), BindError> {
+        let Some((residual, dims)) = self.larger_residual(b, out)? else {
+            let (epilogue, operands) = self.bind(b, out)?;
+            let y = b.output_f32(0, dtype, out)?;
+            step(b, epilogue, operands, y);
+            return Ok(());
+        };
+        let (epilogue, operands) = Self { residual: None, ..*self }.bind(b, out)?;
+        let product = b.temp(DType::F32, elements(out))?;
+        step(b, epilogue, operands, product);
+        let (added, added_dims) = (b.input_f32(residual)?, b.dims(residual)?);
+        let y = b.output_f32(0, dtype, &dims)?;
+        b.step(Arithmetic::new(ArithmeticOp::Add, DType::F32, out, &added_dims), &[product, added], &[y]);
+        Ok(())
+    }
+
+    /// The input and the shape of the sum, when the residual is the last thing added and broadcasts `out`.
+    fn larger_residual(&self, b: &Bind<'_>, out: &[usize]) -> Result<Option<(usize, Dims)>, BindError> {
+        let Some(ResidualInput { input, position: Position::AfterActivation, factor: 1.0 }) = self.residual else {
+            return Ok(None);
+        };
+        let dims = broadcast_dims(&[out, &b.dims(input)?]).filter(|dims| dims.as_slice() != out);
+        Ok(dims.map(|dims| (input, dims)))
     }
 }
 

@@ -159,19 +159,17 @@ impl Op for QuantizedProduct {
         let weights = &self.right.weights;
         let (m, out) = output_dims(&b.dims(input)?, weights, false)?;
         let (left, mut inputs) = self.left.bind(b, m)?;
-        let (output, y) = match &self.output {
-            Output::I32 => (IntOutput::I32, b.output(0, DType::I32, &out)?),
-            Output::F32 { b_scales, ending } => {
-                let (epilogue, operands) = ending.bind(b, &out)?;
-                inputs.extend(operands);
-                (IntOutput::F32 { b_scales: b_scales.clone(), epilogue }, b.output(0, DType::F32, &out)?)
+        let driver = |output| MatMulInt::new(&self.target, m, left, Arc::clone(weights), &self.right.zero_points, output);
+        match &self.output {
+            Output::I32 => {
+                let y = b.output(0, DType::I32, &out)?;
+                b.step(driver(IntOutput::I32), &inputs, &[y]);
+                Ok(())
             }
-        };
-        b.step(
-            MatMulInt::new(&self.target, m, left, Arc::clone(weights), &self.right.zero_points, output),
-            &inputs,
-            &[y],
-        );
-        Ok(())
+            Output::F32 { b_scales, ending } => ending.output(b, DType::F32, &out, |b, epilogue, operands, y| {
+                inputs.extend(operands);
+                b.step(driver(IntOutput::F32 { b_scales: b_scales.clone(), epilogue }), &inputs, &[y]);
+            }),
+        }
     }
 }

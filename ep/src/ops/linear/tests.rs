@@ -49,6 +49,17 @@ fn bias_activation_and_residual_of_every_shape() {
 }
 
 #[test]
+fn a_residual_may_broadcast_the_product() {
+    let mut model = Model::new();
+    model.domain("spacemit").version(1).input::<f32>("x", &[1, 2]).input::<f32>("r", &[3, 1, 1]);
+    model.constant("w", &[2, 2], &[1f32, 2.0, 3.0, 4.0]).constant("bias", &[2], &[0f32, -20.0]);
+    let attrs = vec![("activation", Attr::Str("relu".into()))];
+    model.node("Linear", &["x", "w", "bias", "r"], &["y"], attrs).output("y");
+    let y = model.run(&[Value::new(&[1, 2], &[1f32, 2.0]), Value::new(&[3, 1, 1], &[10f32, 20.0, -30.0])]).unwrap();
+    assert_eq!(y[0], Value::new(&[3, 1, 2], &[17f32, 10.0, 27.0, 20.0, -23.0, -30.0]));
+}
+
+#[test]
 fn activations_have_their_names() {
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let cases: [(&str, &dyn Fn(f64) -> f64); 8] = [
