@@ -52,6 +52,7 @@ impl Value {
     }
 }
 
+#[derive(Clone)]
 /// A model under construction; nodes are named after their first output.
 pub struct Model {
     builder: GraphBuilder<'static>,

@@ -1,5 +1,17 @@
 //! Fusions: each rule in its own file, applied in the order of [`RULES`].
 
+mod gelu;
+mod linear;
+mod norm;
+mod pattern;
+mod quantized;
+mod sdpa;
+mod sigmoid;
+mod skip_norm;
+#[cfg(test)]
+mod tests;
+mod transpose;
+
 use crate::claim::disabled;
 use crate::ir::{Graph, Node, NodeId};
 use crate::ops::{self, Lower, Packing};
@@ -30,7 +42,28 @@ pub struct FusionRule {
 }
 
 /// All rules, in the order in which they run: what a rule makes, later rules may use.
-pub const RULES: &[FusionRule] = &[];
+pub const RULES: &[FusionRule] = &[
+    // Elementwise formulas become operators, which the linear layers below take as activations.
+    gelu::ERF,
+    gelu::TANH,
+    sigmoid::GATE,
+    // LayerNorm has an RmsNorm of the deviations inside, so it comes first.
+    norm::LAYER,
+    norm::ROOT_MEAN_SQUARE,
+    // Attention takes the products of activations; its transpositions have to be plain before.
+    transpose::THROUGH_RESHAPE,
+    sdpa::SDPA,
+    // Products with constants, then what follows them, in the order of the epilogue.
+    quantized::QUANTIZED,
+    linear::MATMUL,
+    linear::GEMM,
+    linear::BIAS,
+    linear::RESHAPE,
+    linear::ACTIVATION,
+    linear::RESIDUAL,
+    // Sums that no linear layer has taken.
+    skip_norm::SKIP,
+];
 
 /// Applies all rules. A rewrite is kept only when none of its nodes is disabled and every new node lowers.
 pub fn run(graph: &mut Graph<'_>, target: &Target, options: &Options) {
