@@ -8,7 +8,8 @@ use crate::tape::Io;
 /// One operation with everything fixed but the addresses: shapes, strides, weights, variant.
 ///
 /// `Display` gives the line that program listings show. Every rank of the team calls [`Driver::run`] with the
-/// same arguments; a driver splits the work by `worker.rank()`. The executor puts a barrier after each step.
+/// same arguments; a driver splits the work by `worker.rank()`. The executor puts a barrier between steps that touch
+/// the same bytes.
 pub trait Driver: fmt::Display + Send + Sync {
     /// Bytes of scratch each rank needs.
     fn scratch(&self) -> usize {

@@ -47,6 +47,8 @@ pub struct Step {
 pub struct Tape {
     buffers: Vec<Buffer>,
     steps: Vec<Step>,
+    /// Whether all ranks wait for each other before the step of this index.
+    waits: Vec<bool>,
     req: WorkspaceReq,
     input_bytes: Vec<usize>,
     output_bytes: Vec<usize>,
@@ -103,6 +105,7 @@ impl Tape {
         for (index, step) in steps.iter().enumerate() {
             check_step(&buffers, step, index)?;
         }
+        let waits = waits(&buffers, &steps);
         let mut req = WorkspaceReq::default();
         let (mut input_bytes, mut output_bytes) = (Vec::new(), Vec::new());
         for buffer in &buffers {
@@ -116,7 +119,7 @@ impl Tape {
         for step in &steps {
             req.per_rank = req.per_rank.max(step.driver.scratch());
         }
-        Ok(Self { buffers, steps, req, input_bytes, output_bytes })
+        Ok(Self { buffers, steps, waits, req, input_bytes, output_bytes })
     }
 
     pub fn steps(&self) -> &[Step] {
@@ -167,7 +170,10 @@ impl Tape {
     fn run_rank(&self, worker: &Worker<'_>, bases: &Bases, per_rank: usize, failure: &Mutex<Option<TapeRunError>>) {
         // SAFETY: each rank has its own `per_rank` bytes behind `scratch`, and ranks differ.
         let scratch = unsafe { std::slice::from_raw_parts_mut(bases.scratch.add(per_rank * worker.rank()), per_rank) };
-        for step in &self.steps {
+        for (step, &waits) in self.steps.iter().zip(&self.waits) {
+            if waits && worker.barrier().is_err() {
+                return;
+            }
             let io = Io { tape: self, step, bases };
             let result = step.driver.run(worker, &io, &mut scratch[..step.driver.scratch()]);
             if let Err(error) = result {
@@ -176,9 +182,6 @@ impl Tape {
                     first.get_or_insert(TapeRunError::Step { label: step.label, error });
                 }
                 worker.poison();
-                return;
-            }
-            if worker.barrier().is_err() {
                 return;
             }
         }
@@ -200,6 +203,26 @@ fn check_step(buffers: &[Buffer], step: &Step, index: usize) -> Result<(), TapeE
         }
     }
     step.inputs.iter().try_for_each(|&input| get(input).map(|_| ()))
+}
+
+/// For each step whether it touches bytes that a step since the last barrier writes, or writes bytes that one reads.
+/// Independent neighbours, such as the projections of one attention, run as one: a rank that is done goes ahead.
+fn waits(buffers: &[Buffer], steps: &[Step]) -> Vec<bool> {
+    let touch = |a: &[usize], b: &[usize]| a.iter().any(|&a| b.iter().any(|&b| overlap(&buffers[a], &buffers[b])));
+    let mut first = 0;
+    let mut waits = Vec::with_capacity(steps.len());
+    for (index, step) in steps.iter().enumerate() {
+        let depends = steps[first..index].iter().any(|earlier| {
+            touch(&earlier.outputs, &step.inputs)
+                || touch(&earlier.outputs, &step.outputs)
+                || touch(&earlier.inputs, &step.outputs)
+        });
+        if depends {
+            first = index;
+        }
+        waits.push(depends);
+    }
+    waits
 }
 
 fn overlap(a: &Buffer, b: &Buffer) -> bool {
@@ -265,7 +288,8 @@ impl<'a> Io<'a> {
         }
         assert!(data.cast::<T>().is_aligned(), "operand is not aligned to its element");
         // SAFETY: the place holds `bytes` initialised bytes for the run; `Tape::new` made sure that no output of
-        // this step overlaps it, and the barrier after each step orders earlier writes. `T` is plain data.
+        // this step overlaps it, and puts a barrier between steps of which one writes what the other touches. `T` is
+        // plain data.
         unsafe { std::slice::from_raw_parts(data.cast(), len) }
     }
 

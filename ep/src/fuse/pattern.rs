@@ -43,11 +43,7 @@ impl<'g, 'w> Match<'g, 'w> {
     }
 
     /// Takes the node that makes `value` when `accept` says so.
-    pub fn take_if(
-        &mut self,
-        value: Option<ValueId>,
-        accept: impl FnOnce(&Node<'w>) -> bool,
-    ) -> Option<&'g Node<'w>> {
+    pub fn take_if(&mut self, value: Option<ValueId>, accept: impl FnOnce(&Node<'w>) -> bool) -> Option<&'g Node<'w>> {
         let (id, node) = self.graph.producer(value?)?;
         accept(node).then(|| {
             self.take_node(id);
@@ -194,7 +190,8 @@ impl<'g, 'w> Match<'g, 'w> {
     /// # Errors
     /// [`Skip::Condition`] when something outside the match reads a value that would vanish.
     pub fn rewrite(self, fused: Fused<'w>) -> Result<Rewrite<'w>, Skip> {
-        let stays = |node: &Node<'_>| node.outputs.iter().flatten().all(|&output| fused.outputs.contains(&Some(output)));
+        let stays =
+            |node: &Node<'_>| node.outputs.iter().flatten().all(|&output| fused.outputs.contains(&Some(output)));
         let mut origins = Vec::new();
         for node in self.taken.iter().filter_map(|&id| self.graph.node(id)) {
             if !stays(node) && !self.is_inside(node) {

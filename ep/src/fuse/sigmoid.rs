@@ -5,11 +5,8 @@ use super::{FusionRule, Rewrite, Skip};
 use crate::ir::{Attr, Graph, NodeId};
 use crate::ops::MICROSOFT;
 
-pub const GATE: FusionRule = FusionRule {
-    name: "QuickGelu",
-    pattern: "x * Sigmoid(alpha * x) -> QuickGelu(alpha); alpha = 1 is SiLU",
-    fuse,
-};
+pub const GATE: FusionRule =
+    FusionRule { name: "QuickGelu", pattern: "x * Sigmoid(alpha * x) -> QuickGelu(alpha); alpha = 1 is SiLU", fuse };
 
 fn fuse<'w>(graph: &mut Graph<'w>, id: NodeId) -> Result<Rewrite<'w>, Skip> {
     let output = graph.node(id).and_then(|node| node.output(0));

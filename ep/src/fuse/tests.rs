@@ -70,7 +70,8 @@ fn the_document_lists_the_rules() {
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(DOCUMENT, document()).unwrap();
     }
-    let text = std::fs::read_to_string(DOCUMENT).expect("docs/fusions.md: write it with UPDATE_DOCS=1 cargo test -p ep");
+    let text =
+        std::fs::read_to_string(DOCUMENT).expect("docs/fusions.md: write it with UPDATE_DOCS=1 cargo test -p ep");
     assert_eq!(text, document(), "write it again with UPDATE_DOCS=1 cargo test -p ep");
 }
 

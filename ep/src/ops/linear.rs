@@ -124,7 +124,8 @@ impl Op for Linear {
         let (m, out) = output_dims(&b.dims(0)?, &self.weights, self.a_transposed)?;
         let a = b.input_f32(0)?;
         self.ending.output(b, self.dtype, &out, |b, epilogue, operands, y| {
-            let driver = MatMul::new(&self.target, m, self.a_transposed, self.alpha, Arc::clone(&self.weights), epilogue);
+            let driver =
+                MatMul::new(&self.target, m, self.a_transposed, self.alpha, Arc::clone(&self.weights), epilogue);
             let inputs: Vec<Buf> = [a].into_iter().chain(operands).collect();
             b.step(driver, &inputs, &[y]);
         })

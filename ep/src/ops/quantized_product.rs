@@ -159,7 +159,8 @@ impl Op for QuantizedProduct {
         let weights = &self.right.weights;
         let (m, out) = output_dims(&b.dims(input)?, weights, false)?;
         let (left, mut inputs) = self.left.bind(b, m)?;
-        let driver = |output| MatMulInt::new(&self.target, m, left, Arc::clone(weights), &self.right.zero_points, output);
+        let driver =
+            |output| MatMulInt::new(&self.target, m, left, Arc::clone(weights), &self.right.zero_points, output);
         match &self.output {
             Output::I32 => {
                 let y = b.output(0, DType::I32, &out)?;

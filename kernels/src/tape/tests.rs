@@ -72,6 +72,15 @@ fn steps_run_in_order_on_all_ranks() {
 }
 
 #[test]
+fn only_steps_that_touch_the_same_bytes_wait() {
+    let waits = |steps| Tape::new(buffers(), steps).unwrap().waits;
+    assert_eq!(waits(vec![step(0, 1, None), step(0, 2, None), step(0, 3, None)]), [false, false, false]);
+    let chain = vec![step(0, 1, None), step(0, 2, None), step(1, 3, None), step(2, 1, None)];
+    assert_eq!(waits(chain), [false, false, true, true], "the last step writes what the third reads");
+    assert_eq!(waits(vec![step(0, 1, None), step(0, 1, None)]), [false, true], "both write one buffer");
+}
+
+#[test]
 fn the_first_failure_names_its_step_and_ends_the_run() {
     for fail in 0..2 {
         let tape = Tape::new(buffers(), vec![step(0, 1, None), step(1, 2, Some(fail)), step(2, 3, None)]).unwrap();

@@ -58,7 +58,11 @@ fn near_misses_stay() {
 
     let mut unknown = Model::new();
     let shape = |name: &str| vec![Dim::Symbol(name.into()), Dim::Unknown, Dim::Known(WIDTH)];
-    unknown.input_of("x", kernels::tensor::DType::F32, shape("a")).input_of("z", kernels::tensor::DType::F32, shape("b"));
+    unknown.input_of("x", kernels::tensor::DType::F32, shape("a")).input_of(
+        "z",
+        kernels::tensor::DType::F32,
+        shape("b"),
+    );
     unknown.node("Add", &["x", "z"], &["sum"], vec![]);
     norm(&mut unknown, NORMS[0]);
     assert_eq!(fused(&unknown), ["Add", "LayerNormalization"]);
