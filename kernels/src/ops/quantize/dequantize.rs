@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::quantize::GRAIN;
+use super::linear::GRAIN;
 use super::{Groups, Quantized};
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;

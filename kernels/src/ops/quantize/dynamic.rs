@@ -2,7 +2,7 @@ use std::fmt;
 
 use rten_simd::SimdOp;
 
-use super::quantize::{GRAIN, quantize_run};
+use super::linear::{GRAIN, quantize_run};
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;

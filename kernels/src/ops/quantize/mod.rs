@@ -2,14 +2,14 @@
 
 mod dequantize;
 mod dynamic;
-mod quantize;
+mod linear;
 mod requantize;
 
 use crate::tensor::Element;
 
 pub use dequantize::DequantizeLinear;
 pub use dynamic::{DynamicQuantize, MinMax};
-pub use quantize::QuantizeLinear;
+pub use linear::QuantizeLinear;
 pub use requantize::Requantize;
 
 /// Which elements of a tensor share a scale and a zero point.

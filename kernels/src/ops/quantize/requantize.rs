@@ -1,7 +1,7 @@
 use std::fmt;
 
 use super::Quantized;
-use super::quantize::{GRAIN, quantize};
+use super::linear::{GRAIN, quantize};
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;
