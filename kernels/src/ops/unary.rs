@@ -102,7 +102,7 @@ impl UnaryOp {
             UnaryOp::Acos => each(x, y, f32::acos),
             UnaryOp::Acosh => each(x, y, |x| f64::from(x).acosh() as f32),
             UnaryOp::Asin => each(x, y, f32::asin),
-            UnaryOp::Asinh => each(x, y, |x| f64::from(x).asinh() as f32),
+            UnaryOp::Asinh => each(x, y, asinh),
             UnaryOp::Atan => each(x, y, f32::atan),
             UnaryOp::Atanh => each(x, y, |x| f64::from(x).atanh() as f32),
             UnaryOp::Ceil => wide(x, y, f32::ceil),
@@ -153,6 +153,15 @@ fn wide(x: &[f32], y: &mut [f32], f: impl Fn(f32) -> f32) {
         #[inline(always)]
         || each(x, y, f),
     );
+}
+
+/// `asinh(x)`. The standard library's would need `hypot` of glibc 2.35, younger than the systems that wheels support.
+fn asinh(x: f32) -> f32 {
+    if !x.is_finite() {
+        return x;
+    }
+    let a = f64::from(x).abs();
+    (a + a * a / (1.0 + (a * a + 1.0).sqrt())).ln_1p().copysign(x.into()) as f32
 }
 
 /// `ln(1 + exp(x))` without overflow.
