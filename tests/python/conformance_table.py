@@ -28,7 +28,8 @@ ONNX's own node tests, `onnx` {onnx}, on onnxruntime {ort} with every node claim
 that the CPU provider passes passes. *Executed*: all nodes of the case ran on the provider; *partly*: some; *declined*:
 none. Written by `tests/python/conformance.py --write`.
 
-{total} cases: {executed} executed, {partly} partly, {declined} declined, {cpu_fails} not passed by the CPU provider.
+{total} cases: {executed} executed, {partly} partly, {declined} declined, {cpu_fails} not passed by the CPU provider
+or of types that onnxruntime's Python interface does not take.
 
 | operator | cases | executed | partly | declined | CPU provider fails | declined because |
 |---|--:|--:|--:|--:|--:|---|
