@@ -1,5 +1,6 @@
 //! Fusions: each rule in its own file, applied in the order of [`RULES`].
 
+mod epilogue;
 mod gelu;
 mod linear;
 mod norm;
@@ -32,7 +33,9 @@ pub struct Rewrite<'w> {
     pub add: Vec<Node<'w>>,
 }
 
-/// One fusion. A rule looks only at the nodes it takes away, their constants and the readers of their results.
+/// One fusion. A rule looks only at the nodes it takes away, their constants and the readers of their results, so that
+/// it decides about a claimed group as it did about the whole graph. What the taken nodes read from elsewhere, constants
+/// aside, the new nodes read too: groups stay convex.
 pub struct FusionRule {
     pub name: &'static str,
     /// The pattern in one line, for the documentation.
@@ -57,15 +60,15 @@ pub const RULES: &[FusionRule] = &[
     quantized::QUANTIZED,
     linear::MATMUL,
     linear::GEMM,
-    linear::BIAS,
+    epilogue::BIAS,
     linear::RESHAPE,
-    linear::ACTIVATION,
-    linear::RESIDUAL,
+    epilogue::ACTIVATION,
+    epilogue::RESIDUAL,
     // Sums that no linear layer has taken.
     skip_norm::SKIP,
 ];
 
-/// Applies all rules. A rewrite is kept only when none of its nodes is disabled and every new node lowers.
+/// Applies all rules. A rewrite is kept only when none of its nodes, old and new, is disabled and every new one lowers.
 pub fn run(graph: &mut Graph<'_>, target: &Target, options: &Options) {
     for rule in RULES {
         let ids: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
@@ -90,8 +93,8 @@ fn apply(rule: &FusionRule, graph: &mut Graph<'_>, id: NodeId, target: &Target, 
             return;
         }
     };
-    let is_disabled = |id: &NodeId| graph.node(*id).is_none_or(|node| disabled(node, options).is_some());
-    if rewrite.remove.iter().any(is_disabled) {
+    let mut nodes = rewrite.remove.iter().filter_map(|&id| graph.node(id)).chain(&rewrite.add);
+    if nodes.any(|node| disabled(node, options).is_some()) {
         return;
     }
     for node in &rewrite.add {

@@ -1,8 +1,8 @@
 //! Normalisations over the last dimension, written out.
 
-use super::pattern::{Fused, Match};
+use super::pattern::{Fused, Match, vector};
 use super::{FusionRule, Rewrite, Skip};
-use crate::ir::{Attr, Graph, Node, NodeId, ValueId};
+use crate::ir::{Attr, Dim, Graph, Node, NodeId, ValueId};
 
 pub const LAYER: FusionRule = FusionRule {
     name: "LayerNorm",
@@ -109,14 +109,6 @@ fn axes(graph: &Graph<'_>, node: &Node<'_>) -> Option<Vec<i64>> {
     }
 }
 
-/// The length of a constant of rank 1.
-fn vector(graph: &Graph<'_>, value: ValueId) -> Option<usize> {
-    match graph.value(value).constant.as_ref()?.dims[..] {
-        [length] => Some(length),
-        _ => None,
-    }
-}
-
 /// Checks that all have one type, and that gamma and beta are as long as the last dimension of x, which is taken for
 /// granted where that is unknown.
 fn check(graph: &Graph<'_>, [x, gamma, beta, output]: [ValueId; 4]) -> Result<(), Skip> {
@@ -126,7 +118,7 @@ fn check(graph: &Graph<'_>, [x, gamma, beta, output]: [ValueId; 4]) -> Result<()
     }
     let length = vector(graph, gamma);
     let last = graph.value(x).shape.as_ref().and_then(|shape| shape.last());
-    if vector(graph, beta) != length || matches!(last, Some(crate::ir::Dim::Known(size)) if Some(*size) != length) {
+    if vector(graph, beta) != length || matches!(last, Some(Dim::Known(size)) if Some(*size) != length) {
         return Err(Skip::Condition("gamma and beta are not as long as the last dimension".into()));
     }
     Ok(())

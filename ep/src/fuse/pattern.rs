@@ -216,6 +216,14 @@ impl<'g, 'w> Match<'g, 'w> {
     }
 }
 
+/// The length of a constant of rank 1.
+pub(super) fn vector(graph: &Graph<'_>, value: ValueId) -> Option<usize> {
+    match graph.value(value).constant.as_ref()?.dims[..] {
+        [length] => Some(length),
+        _ => None,
+    }
+}
+
 /// Whether a constant that exporters round has this value: to six digits, which is as exact as f32 arithmetic, or to
 /// three where the model is in f16.
 pub(super) fn close(value: f64, expected: f64, half: bool) -> bool {

@@ -55,7 +55,8 @@ const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/fusions.md"
 /// The rules as the documentation lists them.
 fn document() -> String {
     let mut text = String::from(
-        "# Fusions\n\nApplied in this order. Intermediate results must not be read elsewhere or be outputs of the model.\n\n\
+        "# Fusions\n\nApplied in this order. Intermediate results must not be read elsewhere or be outputs of the model. In f16 \
+         a fused operator rounds once, where the pattern rounds after each step.\n\n\
          | rule | pattern |\n|---|---|\n",
     );
     for rule in RULES {
@@ -73,6 +74,19 @@ fn the_document_lists_the_rules() {
     let text =
         std::fs::read_to_string(DOCUMENT).expect("docs/fusions.md: write it with UPDATE_DOCS=1 cargo test -p ep");
     assert_eq!(text, document(), "write it again with UPDATE_DOCS=1 cargo test -p ep");
+}
+
+#[test]
+fn a_disabled_operator_is_neither_taken_nor_made() {
+    let mut model = Model::new();
+    model.input::<f32>("x", &[2]).node("Sigmoid", &["x"], &["gate"], vec![]);
+    model.node("Mul", &["x", "gate"], &["y"], vec![]).output("y");
+    for disabled in ["QuickGelu", "Sigmoid"] {
+        let options = Options { disable_ops: vec![disabled.into()], ..Options::default() };
+        let mut graph = model.graph();
+        run(&mut graph, &Target::host(1), &options);
+        assert_eq!(operators(&graph), ["Sigmoid", "Mul"]);
+    }
 }
 
 #[test]
