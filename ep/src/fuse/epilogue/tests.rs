@@ -4,7 +4,7 @@ use crate::ir::Attr;
 
 #[test]
 fn every_activation_is_taken() {
-    let activations: [(&'static str, &str, Vec<(&str, Attr<'static>)>); 9] = [
+    let activations = [
         ("", "Relu", vec![]),
         ("", "Sigmoid", vec![]),
         ("", "Tanh", vec![]),

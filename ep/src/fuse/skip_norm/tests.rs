@@ -35,7 +35,7 @@ fn the_norm_of_a_sum_is_one_operator() {
         let sum = sum.output("sum").run(&inputs).unwrap().remove(0);
         let mut alone = Model::new();
         norm(alone.input::<f32>("sum", &SHAPE), row);
-        let expected = alone.run(&[sum.clone()]).unwrap().remove(0);
+        let expected = alone.run(std::slice::from_ref(&sum)).unwrap().remove(0);
 
         let mut model = add(skip);
         norm(&mut model, row);

@@ -52,7 +52,7 @@ fn one_transposition_remains() {
     let mut apart = model.clone();
     apart.output("swapped");
     assert!(fused(&apart).contains(&"Reshape".to_owned()));
-    let (fused, unfused) = (model.run(&[x.clone()]).unwrap(), apart.run(&[x]).unwrap());
+    let (fused, unfused) = (model.run(std::slice::from_ref(&x)).unwrap(), apart.run(&[x]).unwrap());
     assert_eq!(fused[0], unfused[0]);
 }
 
