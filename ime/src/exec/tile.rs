@@ -8,10 +8,9 @@ use crate::regs::VRegs;
 const MAX_ELEMENTS: usize = 4 * Core::MAX_VLENB;
 
 /// A and B as numbers: A has rows of `depth` elements one after the other, B columns of `depth` elements.
-#[derive(Clone)]
 pub struct Tile {
-    pub a: [i32; MAX_ELEMENTS],
-    pub b: [i32; MAX_ELEMENTS],
+    pub a: [i16; MAX_ELEMENTS],
+    pub b: [i16; MAX_ELEMENTS],
     pub rows: usize,
     pub depth: usize,
 }
@@ -28,15 +27,16 @@ impl Tile {
     }
 
     /// Row `i` of A times column `j` of B. No sum of an instruction overflows.
+    #[inline(always)] // Under QEMU a call costs as much as the sum.
     pub fn product(&self, i: usize, j: usize) -> i32 {
         let row = &self.a[i * self.depth..][..self.depth];
         let column = &self.b[j * self.depth..][..self.depth];
-        row.iter().zip(column).map(|(x, y)| x * y).sum()
+        row.iter().zip(column).map(|(x, y)| i32::from(*x) * i32::from(*y)).sum()
     }
 }
 
 /// Four-bit elements: the low half of a byte comes first.
-fn widen(bytes: &[u8], element: Element, signed: bool, elements: &mut [i32]) {
+fn widen(bytes: &[u8], element: Element, signed: bool, elements: &mut [i16]) {
     match element {
         Element::I8 => {
             for (to, &byte) in elements.iter_mut().zip(bytes) {
