@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use super::{Setup, cross, directory};
+use super::rust::Toolchain;
+use super::{cross, directory};
 use crate::{Result, plugin};
 
 /// The newest glibc that the library may need: that of Debian 12, which the boards' systems are made from.
 const NEWEST_GLIBC: u32 = 36;
 
 /// Builds the plugin library and its wheel into `target/riscv`.
-pub fn run(setup: &Setup) -> Result<()> {
-    let library = cross::keep(&setup.plugin("release")?)?;
+pub fn run(toolchain: &Toolchain) -> Result<()> {
+    let library = cross::keep(&toolchain.plugin("release")?)?;
     let wheel = plugin::wheel_of(&library, &directory())?;
     check_glibc(&wheel)?;
     println!("{}\n{}", library.display(), wheel.display());

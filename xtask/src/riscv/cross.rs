@@ -4,32 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::rust::TARGET;
-use super::{Setup, directory};
+use super::directory;
+use super::rust::{TARGET, Toolchain};
 use crate::{Result, process, workspace};
 
 /// Seconds after which a test program counts as hung.
 const TIMEOUT: &str = "1200";
 
-impl Setup {
+impl Toolchain {
     /// A cargo command for riscv64 at the root of the workspace; its own target folder keeps the host's builds.
-    pub fn cargo(&self, action: &str) -> Command {
+    fn cargo(&self, action: &str) -> Command {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(workspace::root()).arg(action).args(["--target", TARGET, "--target-dir"]).arg(target());
         cargo.args(["--config", &format!("target.{TARGET}.linker=\"riscv64-linux-gnu-gcc\"")]);
-        self.rust.configure(&mut cargo);
-        cargo
-    }
-
-    /// A `cargo test` whose programs run on the processor `cpu` in the riscv64 tree, with a library preloaded.
-    pub fn test(&self, cpu: &str, preload: Option<&Path>) -> Command {
-        let mut runner =
-            format!("\"timeout\", \"{TIMEOUT}\", {:?}, \"-cpu\", \"{cpu}\", \"-L\", {:?}", self.qemu, self.root);
-        if let Some(library) = preload {
-            runner += &format!(", \"-E\", {:?}", format!("LD_PRELOAD={}", library.display()));
-        }
-        let mut cargo = self.cargo("test");
-        cargo.args(["--config", &format!("target.{TARGET}.runner=[{runner}]")]);
+        self.configure(&mut cargo);
         cargo
     }
 
@@ -47,6 +35,29 @@ impl Setup {
         process::run(self.cargo("build").args(["--profile", profile, "--package", package]))?;
         let folder = if profile == "dev" { "debug" } else { profile };
         Ok(target().join(TARGET).join(folder).join(format!("lib{}.so", package.replace('-', "_"))))
+    }
+}
+
+/// What runs the programs.
+pub struct Emulation {
+    pub toolchain: Toolchain,
+    /// QEMU's program.
+    pub qemu: PathBuf,
+    /// The riscv64 file tree.
+    pub root: PathBuf,
+}
+
+impl Emulation {
+    /// A `cargo test` whose programs run on the processor `cpu` in the riscv64 tree, with a library preloaded.
+    pub fn test(&self, cpu: &str, preload: Option<&Path>) -> Command {
+        let Emulation { toolchain, qemu, root } = self;
+        let mut runner = format!("\"timeout\", \"{TIMEOUT}\", {qemu:?}, \"-cpu\", \"{cpu}\", \"-L\", {root:?}");
+        if let Some(library) = preload {
+            runner += &format!(", \"-E\", {:?}", format!("LD_PRELOAD={}", library.display()));
+        }
+        let mut cargo = toolchain.cargo("test");
+        cargo.args(["--config", &format!("target.{TARGET}.runner=[{runner}]")]);
+        cargo
     }
 }
 

@@ -11,55 +11,56 @@ mod test;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cross::Emulation;
+use rust::Toolchain;
+
 use crate::{Result, workspace};
 
 /// The flag that makes it a failure when this machine cannot run the command.
 const REQUIRE: &str = "--require-riscv";
 
-/// Everything that cross-building and emulating need, ready.
-struct Setup {
-    rust: rust::Toolchain,
-    qemu: PathBuf,
-    root: PathBuf,
-}
-
 /// `cargo xtask riscv setup | build | test`
 pub fn run(arguments: &[String]) -> Result<()> {
     let required = arguments.iter().any(|one| one == REQUIRE);
-    let words: Vec<String> = arguments.iter().filter(|one| *one != REQUIRE).cloned().collect();
-    let (action, rest) = words.split_first().ok_or("riscv needs setup, build or test")?;
-    match action.as_str() {
-        "setup" | "build" if !rest.is_empty() => return Err(format!("riscv {action} takes no argument {}", rest[0])),
-        "setup" | "build" | "test" => {}
+    let words: Vec<&str> = arguments.iter().map(String::as_str).filter(|one| *one != REQUIRE).collect();
+    let (action, lanes) = words.split_first().ok_or("riscv needs setup, build or test")?;
+    match *action {
+        "setup" | "build" if !lanes.is_empty() => return Err(format!("riscv {action} takes no argument {}", lanes[0])),
+        "setup" | "build" => {}
+        "test" => test::check_names(lanes)?,
         _ => return Err(format!("riscv knows setup, build and test, not {action}")),
     }
-    if let Some(obstacle) = obstacle() {
+    if let Some(obstacle) = obstacle(*action != "build") {
         if required {
             return Err(obstacle);
         }
         println!("riscv {action} was NOT RUN: {obstacle}");
         return Ok(());
     }
-    let setup = Setup { rust: rust::Toolchain::prepare()?, qemu: qemu::prepare()?, root: root::prepare()? };
-    match action.as_str() {
-        "build" => build::run(&setup),
-        "test" => test::run(&setup, rest),
-        _ => Ok(()),
+    let toolchain = Toolchain::prepare()?;
+    if *action == "build" {
+        return build::run(&toolchain);
     }
+    let emulation = Emulation { toolchain, qemu: qemu::prepare()?, root: root::prepare()? };
+    if *action == "test" { test::run(&emulation, lanes) } else { Ok(()) }
 }
 
-/// Why this machine cannot be set up, if it cannot.
-fn obstacle() -> Option<String> {
+/// Why this machine cannot build, or also not emulate, if it cannot.
+fn obstacle(emulation: bool) -> Option<String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Some("it needs Linux on x86-64".into());
     }
-    let mut packages = vec![("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"), ("xz", "xz-utils")];
-    packages.extend(root::packages());
+    let mut packages = vec![("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu")];
     packages.extend(rust::packages());
-    apt::install_missing(&packages).err().or_else(|| {
-        let needs_mirror = root::needs_mirror() || qemu::needs_mirror();
-        if needs_mirror { apt::mirror().err() } else { None }
-    })
+    if emulation {
+        packages.push(("xz", "xz-utils"));
+        packages.extend(root::packages());
+    }
+    if let Err(missing) = apt::install_missing(&packages) {
+        return Some(missing);
+    }
+    let download = emulation && (root::needs_mirror() || qemu::needs_mirror());
+    if download { apt::mirror().err() } else { None }
 }
 
 /// The folder of all that the command makes.

@@ -9,7 +9,8 @@ use crate::{Result, process};
 
 /// Folder with a packed tree, which is preferred to a download.
 const CACHE_VARIABLE: &str = "SPACEMIT_EP_RISCV_CACHE";
-const PACKED: &str = "root-min.tar.xz";
+/// Its names in that folder: ONNX Runtime alone, or with Python too.
+const PACKED: [&str; 2] = ["root-min.tar.xz", "root-testing.tar.xz"];
 /// ONNX Runtime's library in the tree: the oldest version that can load providers.
 const LIBRARY: &str = "usr/lib/riscv64-linux-gnu/libonnxruntime.so.1.23.2";
 /// Debian's suites that have it, and its package.
@@ -66,12 +67,10 @@ fn folder() -> PathBuf {
 /// The packed tree of the cache; none when no cache is named.
 fn packed() -> Result<Option<PathBuf>> {
     let Some(cache) = std::env::var_os(CACHE_VARIABLE) else { return Ok(None) };
-    let packed = Path::new(&cache).join(PACKED);
-    if packed.exists() {
-        Ok(Some(packed))
-    } else {
-        Err(format!("{CACHE_VARIABLE} names {}, which has no {PACKED}", Path::new(&cache).display()))
-    }
+    let cache = Path::new(&cache);
+    let packed = PACKED.iter().map(|name| cache.join(name)).find(|file| file.exists());
+    let message = || format!("{CACHE_VARIABLE} names {}, which has no {}", cache.display(), PACKED.join(" or "));
+    packed.map(Some).ok_or_else(message)
 }
 
 fn downloaded() -> String {
