@@ -23,7 +23,7 @@ impl Value {
     }
 
     /// The same bytes as booleans.
-    pub fn as_bool(mut self) -> Self {
+    pub fn into_bool(mut self) -> Self {
         assert_eq!(self.dtype, DType::U8);
         self.dtype = DType::Bool;
         self

@@ -328,10 +328,6 @@ unsafe impl<T: Send> Send for SharedOut<'_, T> {}
 unsafe impl<T: Send> Sync for SharedOut<'_, T> {}
 
 impl<'a, T: Element> SharedOut<'a, T> {
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
     /// The elements of `range`. They may hold anything; write before reading.
     ///
     /// # Safety

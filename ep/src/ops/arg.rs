@@ -71,7 +71,7 @@ mod tests {
         let attrs = attrs.iter().map(|&(name, value)| (name, Attr::Int(value))).collect();
         let mut model = Model::new();
         model.input::<T>("x", &x.dims).typed("y", DType::I64, vec![]).node(op, &["x"], &["y"], attrs).output("y");
-        Ok(model.run(&[x.clone()])?.remove(0))
+        Ok(model.run(std::slice::from_ref(x))?.remove(0))
     }
 
     #[test]

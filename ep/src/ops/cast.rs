@@ -92,7 +92,7 @@ mod tests {
         let x = [1.75f32, -2.5, 0.0];
         assert_eq!(cast(&x, DType::I64).unwrap(), Value::new(&[3], &[1i64, -2, 0]));
         assert_eq!(cast(&x, DType::F16).unwrap(), Value::new(&[3], &x.map(f16::from_f32)));
-        assert_eq!(cast(&x, DType::Bool).unwrap(), Value::new(&[3], &[1u8, 1, 0]).as_bool());
+        assert_eq!(cast(&x, DType::Bool).unwrap(), Value::new(&[3], &[1u8, 1, 0]).into_bool());
         assert_eq!(cast(&x, DType::F32).unwrap(), Value::new(&[3], &x));
         assert_eq!(cast(&x.map(f16::from_f32), DType::F32).unwrap(), Value::new(&[3], &x));
         assert_eq!(cast(&[1i64, -1], DType::F64).unwrap(), Value::new(&[2], &[1f64, -1.0]));

@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn logical_operators_take_bools_only() {
-        let bools = |values: &[u8]| Value::new(&[values.len()], values).as_bool();
+        let bools = |values: &[u8]| Value::new(&[values.len()], values).into_bool();
         for (op, want) in [("And", [0, 0, 0, 1]), ("Or", [0, 1, 1, 1]), ("Xor", [0, 1, 1, 0]), ("Equal", [1, 0, 0, 1])]
         {
             assert_eq!(run(op, bools(&[0, 0, 1, 1]), bools(&[0, 1, 0, 1])).unwrap(), want, "{op}");

@@ -39,7 +39,7 @@ fn identity(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
 
 /// Dropout outside of training.
 fn dropout(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
-    if cx.has_input(2) && !cx.constant(2).is_some_and(|training| training.bytes() == [0]) {
+    if cx.has_input(2) && cx.constant(2).is_none_or(|training| training.bytes() != [0]) {
         return Err(Decline::new(Code::Constant, "'training_mode' is not known to be false"));
     }
     if cx.has_output(1) && cx.version() < 10 {
@@ -69,7 +69,7 @@ mod tests {
         let mut model = Model::new();
         model.input::<i64>("x", &[3]).node("Identity", &["x"], &["y"], vec![]).output("y");
         let x = Value::new(&[3], &[1i64, -2, 3]);
-        assert_eq!(model.run(&[x.clone()]).unwrap(), [x]);
+        assert_eq!(model.run(std::slice::from_ref(&x)).unwrap(), [x]);
     }
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
         let mut model = Model::new();
         model.input::<f32>("x", &[2, 2]).constant("ratio", &[], &[0.5f32]);
         model.node("Dropout", &["x", "ratio"], &["y", "mask"], vec![]).output("y").output("mask");
-        assert_eq!(model.run(&[x.clone()]).unwrap(), [x.clone(), Value::new(&[2, 2], &[1u8; 4]).as_bool()]);
+        assert_eq!(model.run(std::slice::from_ref(&x)).unwrap(), [x.clone(), Value::new(&[2, 2], &[1u8; 4]).into_bool()]);
         let mut model = Model::new();
         model.input::<f32>("x", &[2, 2]).input::<u8>("training", &[]);
         model.node("Dropout", &["x", "", "training"], &["y"], vec![]).output("y");

@@ -72,6 +72,6 @@ mod tests {
             assert_eq!(run("IsInf", vec![("detect_negative", Attr::Int(0))], x.clone()), [0, 0, 1, 0]);
             assert_eq!(run("IsInf", vec![("detect_positive", Attr::Int(0))], x), [0, 0, 0, 1]);
         }
-        assert_eq!(run("Not", vec![], Value::new(&[3], &[0u8, 1, 0]).as_bool()), [1, 0, 1]);
+        assert_eq!(run("Not", vec![], Value::new(&[3], &[0u8, 1, 0]).into_bool()), [1, 0, 1]);
     }
 }

@@ -50,7 +50,7 @@ fn lower(cx: &Lower<'_, '_>, op: ReduceOp, axes_are_input: i32) -> Result<Box<dy
     let keep_all = cx.attr_bool("noop_with_empty_axes", false)?;
     let keeps_single_elements =
         matches!(op, ReduceOp::Max | ReduceOp::Mean | ReduceOp::Min | ReduceOp::Prod | ReduceOp::Sum);
-    if keep_all && !keeps_single_elements && !cx.constant(1).is_some_and(|axes| axes.elements() != 0) {
+    if keep_all && !keeps_single_elements && cx.constant(1).is_none_or(|axes| axes.elements() == 0) {
         let reason = "'noop_with_empty_axes' is 1 and the axes are not known to be given; what this operator does \
                       to single elements then is not defined the same everywhere";
         return Err(Decline::new(Code::Attribute, reason));
@@ -106,14 +106,14 @@ mod tests {
     fn with_attr(op: &str, version: i32, attrs: Attrs, x: &Value) -> Result<Value, Error> {
         let mut model = Model::new();
         model.version(version).input::<f32>("x", &x.dims).node(op, &["x"], &["y"], attrs).output("y");
-        Ok(model.run(&[x.clone()])?.remove(0))
+        Ok(model.run(std::slice::from_ref(x))?.remove(0))
     }
 
     fn with_input<T: Element>(op: &str, axes: &[i64], attrs: Attrs, x: &Value) -> Result<Value, Error> {
         let mut model = Model::new();
         model.input::<T>("x", &x.dims).constant("axes", &[axes.len()], axes);
         model.node(op, &["x", "axes"], &["y"], attrs).output("y");
-        Ok(model.run(&[x.clone()])?.remove(0))
+        Ok(model.run(std::slice::from_ref(x))?.remove(0))
     }
 
     #[test]

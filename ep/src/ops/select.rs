@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn all_three_broadcast() {
-        let condition = || Value::new(&[2, 1], &[1u8, 0]).as_bool();
+        let condition = || Value::new(&[2, 1], &[1u8, 0]).into_bool();
         let x = Value::new(&[], &[f32::NEG_INFINITY]);
         let y = Value::new(&[3], &[1f32, 2.0, 3.0]);
         let low = f32::NEG_INFINITY;

@@ -4,7 +4,6 @@ use kernels::ops::integer_unary::{IntegerUnary, IntegerUnaryOp};
 use kernels::ops::unary::{Unary as Driver, UnaryOp};
 use kernels::tensor::{DType, elements};
 
-use super::numeric::{self, computed};
 use super::{Decline, Lower, Op, OpRow, Work};
 use crate::plan::{Bind, BindError};
 

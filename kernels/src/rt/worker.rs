@@ -56,7 +56,7 @@ mod tests {
                     for rank in 0..size {
                         let share = Worker::new(rank, size, &barrier).share(total, grain);
                         assert_eq!(share.start, next);
-                        assert!(share.start == total || share.start % grain == 0);
+                        assert!(share.start == total || share.start.is_multiple_of(grain));
                         next = share.end;
                     }
                     assert_eq!(next, total);

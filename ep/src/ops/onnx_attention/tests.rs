@@ -58,7 +58,7 @@ fn three_and_four_dimensions_with_grouped_heads() {
 fn masks_of_both_kinds_and_causal() {
     let scale = 1.0 / (D as f64).sqrt();
     let flags: Vec<u8> = (0..S * T).map(|index| u8::from(index % 3 != 1)).collect();
-    let mask = Value::new(&[S, T], &flags).as_bool();
+    let mask = Value::new(&[S, T], &flags).into_bool();
     let hide = |s: usize, t: usize| if flags[s * T + t] == 0 { f64::NEG_INFINITY } else { 0.0 };
     check(true, Some(mask.clone()), vec![], scale, &|[_, _, s, t]| hide(s, t));
     let both = |[_, _, s, t]: [usize; 4]| if t > s { f64::NEG_INFINITY } else { hide(s, t) };
@@ -79,7 +79,7 @@ fn masks_of_both_kinds_and_causal() {
 fn hidden_rows_are_zero_and_nan_stays() {
     let mut q = vec![0.5f32; 2 * 2];
     q[2] = f32::NAN;
-    let flags = Value::new(&[2, 2], &[0u8, 0, 1, 1]).as_bool();
+    let flags = Value::new(&[2, 2], &[0u8, 0, 1, 1]).into_bool();
     let kv = Value::new(&[1, 1, 2, 2], &[1.0f32, 2.0, 3.0, 4.0]);
     let inputs = [Some(Value::new(&[1, 1, 2, 2], &q)), Some(kv.clone()), Some(kv), Some(flags)];
     let y = run(OP, &inputs, &[], vec![]).unwrap();

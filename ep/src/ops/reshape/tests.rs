@@ -22,9 +22,12 @@ fn shape(
     Ok(outputs[0].dims.to_vec())
 }
 
+/// Dimensions, the request, `allowzero`, and the dimensions that come out.
+type Reshaped = (&'static [usize], &'static [i64], bool, &'static [usize]);
+
 #[test]
 fn reshape_copies_and_infers_dimensions() {
-    let good: [(&[usize], &[i64], bool, &[usize]); 8] = [
+    let good: [Reshaped; 8] = [
         (&[2, 3, 4], &[4, 6], false, &[4, 6]),
         (&[2, 3, 4], &[0, -1], false, &[2, 12]),
         (&[2, 3, 4], &[0, 0, 2, -1], false, &[2, 3, 2, 2]),

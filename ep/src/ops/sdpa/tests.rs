@@ -137,7 +137,7 @@ fn rows_without_visible_keys_are_nan_unless_zeroed() {
     for zero in [false, true] {
         let case = Case { bias: Box::new(bias.clone()), zero, ..no_bias(4, 0.5) };
         let attrs = vec![("nan_rows_to_zero", Attr::Int(zero.into()))];
-        case.check(["bnsh"; 4], attrs, &[Value::new(&[S, T], &keep).as_bool()]);
+        case.check(["bnsh"; 4], attrs, &[Value::new(&[S, T], &keep).into_bool()]);
     }
 }
 

@@ -178,7 +178,7 @@ fn a_mask_of_the_lowest_float_leaves_the_mean() {
 fn softcap_bounds_the_scores() {
     let d = dims(1, [1, 1], 1, 2, [1, 1]);
     let attention = dense(d, [Order::Bsnh; 3], Order::Bsnh, 1.0).softcap(2.0);
-    let inputs = [&[3.0f32][..], &[5.0, 0.0], &[1.0, 0.0]].map(|data| bytemuck::cast_slice(data));
+    let inputs = [&[3.0f32][..], &[5.0, 0.0], &[1.0, 0.0]].map(bytemuck::cast_slice);
     let out: Vec<f32> = testing::run_one(attention, 1, &inputs, 1).unwrap();
     let score = 2.0 * (15.0f64 / 2.0).tanh();
     assert!((f64::from(out[0]) - score.exp() / (score.exp() + 1.0)).abs() < 1e-6);

@@ -127,7 +127,7 @@ fn scaled_sums_go_through_the_epilogue() {
     for target in TARGETS {
         let driver = case.driver(&target, IntOutput::F32 { b_scales: b_scales.clone(), epilogue });
         let mut inputs = case.inputs();
-        inputs.extend([&a_scale[..], &bias, &residual].map(|x| bytemuck::cast_slice::<f32, u8>(x)));
+        inputs.extend([&a_scale[..], &bias, &residual].map(bytemuck::cast_slice::<f32, u8>));
         let y = run_one::<f32>(driver, 2, &inputs, m * n).unwrap();
         for (index, (&y, &sum)) in y.iter().zip(&case.expected()).enumerate() {
             let column = index % n;
