@@ -78,7 +78,10 @@ mod tests {
         let mut model = Model::new();
         model.input::<f32>("x", &[2, 2]).constant("ratio", &[], &[0.5f32]);
         model.node("Dropout", &["x", "ratio"], &["y", "mask"], vec![]).output("y").output("mask");
-        assert_eq!(model.run(std::slice::from_ref(&x)).unwrap(), [x.clone(), Value::new(&[2, 2], &[1u8; 4]).into_bool()]);
+        assert_eq!(
+            model.run(std::slice::from_ref(&x)).unwrap(),
+            [x.clone(), Value::new(&[2, 2], &[1u8; 4]).into_bool()]
+        );
         let mut model = Model::new();
         model.input::<f32>("x", &[2, 2]).input::<u8>("training", &[]);
         model.node("Dropout", &["x", "", "training"], &["y"], vec![]).output("y");

@@ -56,12 +56,13 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     };
     let (a, b) = (form("transA", "transBatchA")?, form("transB", "transBatchB")?);
     if let (Some(weight), false, false) = (product::constant_matrix(cx, 1), b.batch_transposed, a.batch_transposed)
-        && (!a.transposed || cx.rank(0) == Some(2)) {
-            let weights = product::pack_f32(cx, weight, b.transposed);
-            let ending = Ending::default();
-            let target = *cx.target();
-            return Ok(Box::new(Linear { target, dtype, weights, a_transposed: a.transposed, alpha, ending }));
-        }
+        && (!a.transposed || cx.rank(0) == Some(2))
+    {
+        let weights = product::pack_f32(cx, weight, b.transposed);
+        let ending = Ending::default();
+        let target = *cx.target();
+        return Ok(Box::new(Linear { target, dtype, weights, a_transposed: a.transposed, alpha, ending }));
+    }
     Ok(Box::new(MatMul { dtype, alpha, a, b }))
 }
 
