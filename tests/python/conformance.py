@@ -28,6 +28,8 @@ from onnx.backend.test.case.node import collect_testcases
 import onnxruntime_ep_spacemit as spacemit
 
 SECONDS_PER_CASE = 120
+# Cases between two lines of progress.
+CASES_PER_LINE = 100
 
 # onnxruntime 1.23 does not tell a provider that a graph is the body of a function, whose inlining then loses the
 # operator sets of the nodes that were fused in it.
@@ -188,10 +190,10 @@ def run_all(cases) -> list[Outcome]:
     with tempfile.TemporaryDirectory() as folder:
         for index, (case, op) in enumerate(zip(cases, ops_of(cases))):
             faulthandler.dump_traceback_later(SECONDS_PER_CASE, exit=True)
-            print(f"\r{index + 1}/{len(cases)} {case.name:70.70}", end="", file=sys.stderr, flush=True)
+            if index % CASES_PER_LINE == 0:
+                print(f"{index}/{len(cases)} cases, now {case.name}", flush=True)
             outcomes.append(run(case, op, Path(folder) / "report.json"))
     faulthandler.cancel_dump_traceback_later()
-    print(file=sys.stderr)
     return outcomes
 
 
