@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use rten_simd::ops::{BitOps, FloatOps, NumOps};
-use rten_simd::{Isa, Simd, SimdIterable, SimdOp};
+use rten_simd::{Isa, Simd, SimdOp};
 
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
@@ -135,13 +135,11 @@ impl SimdOp for Rows<'_> {
             return;
         }
         for (row, (x, y)) in self.x.chunks_exact(cols).zip(self.y.chunks_exact_mut(cols)).enumerate() {
-            y.copy_from_slice(x);
-            if let (Some(skip), Some(skip_rows)) = (self.skip, self.norm.skip_rows) {
-                add(ops, y, &skip[(self.first + row) % skip_rows * cols..][..cols]);
-            }
-            if let Some(bias) = self.bias {
-                add(ops, y, bias);
-            }
+            let skip = match (self.skip, self.norm.skip_rows) {
+                (Some(skip), Some(rows)) => Some(&skip[(self.first + row) % rows * cols..][..cols]),
+                _ => None,
+            };
+            add(ops, x, skip, self.bias, y);
             if let Some(sum) = &mut self.sum {
                 sum[row * cols..][..cols].copy_from_slice(y);
             }
@@ -156,13 +154,24 @@ impl SimdOp for Rows<'_> {
     }
 }
 
-/// `y += x`.
+/// `y = x + skip + bias`.
 #[inline(always)]
-fn add<O: NumOps<f32>>(ops: O, y: &mut [f32], x: &[f32]) {
-    each_vector(ops, y.len(), |at| {
-        let sum = ops.add(load(ops, y, at.clone()), load(ops, x, at.clone()));
-        store(ops, sum, y, at);
-    });
+fn add<O: NumOps<f32>>(ops: O, x: &[f32], skip: Option<&[f32]>, bias: Option<&[f32]>, y: &mut [f32]) {
+    each_vector(
+        ops,
+        y.len(),
+        #[inline(always)]
+        |at| {
+            let mut sum = load(ops, x, at.clone());
+            if let Some(skip) = skip {
+                sum = ops.add(sum, load(ops, skip, at.clone()));
+            }
+            if let Some(bias) = bias {
+                sum = ops.add(sum, load(ops, bias, at.clone()));
+            }
+            store(ops, sum, y, at);
+        },
+    );
 }
 
 /// Normalises one row in place and returns its mean (0 for RMS) and inverse deviation.
@@ -183,47 +192,59 @@ fn normalize<I: Isa>(isa: I, norm: &Norm, y: &mut [f32], gamma: Option<&[f32]>, 
     let variance = square / count - residue * residue;
     let inv_std = 1.0 / (variance + norm.epsilon).sqrt();
     let (shift, rest, scale) = (ops.splat(mean), ops.splat(residue), ops.splat(inv_std));
-    each_vector(ops, y.len(), |at| {
-        let centred = ops.sub(ops.sub(load(ops, y, at.clone()), shift), rest);
-        let mut value = ops.mul(centred, scale);
-        if let Some(gamma) = gamma {
-            value = ops.mul(value, load(ops, gamma, at.clone()));
-        }
-        if let Some(beta) = beta {
-            value = ops.add(value, load(ops, beta, at.clone()));
-        }
-        store(ops, value, y, at);
-    });
+    each_vector(
+        ops,
+        y.len(),
+        #[inline(always)]
+        |at| {
+            let centred = ops.sub(ops.sub(load(ops, y, at.clone()), shift), rest);
+            let mut value = ops.mul(centred, scale);
+            if let Some(gamma) = gamma {
+                value = ops.mul(value, load(ops, gamma, at.clone()));
+            }
+            if let Some(beta) = beta {
+                value = ops.add(value, load(ops, beta, at.clone()));
+            }
+            store(ops, value, y, at);
+        },
+    );
     (mean + residue, inv_std)
 }
 
 #[inline(always)]
 fn total<O: NumOps<f32>>(ops: O, xs: &[f32]) -> f32 {
-    let lanes = xs.simd_iter(ops).fold_unroll::<4>(
-        ops.zero(),
+    let mut sum = ops.zero();
+    each_vector(
+        ops,
+        xs.len(),
         #[inline(always)]
-        |sum, x| ops.add(sum, x),
-        #[inline(always)]
-        |a, b| ops.add(a, b),
+        |at| sum = ops.add(sum, load(ops, xs, at)),
     );
-    lanes.to_array().into_iter().sum()
+    ops.sum(sum)
 }
 
 /// Sums of `x - mean` and of its square.
 #[inline(always)]
 fn moments<O: FloatOps<f32>>(ops: O, xs: &[f32], mean: f32) -> (f32, f32) {
-    let mean = ops.splat(mean);
-    let [sum, square] = xs.simd_iter(ops).fold_n_unroll::<2, 4>(
-        [ops.zero(); 2],
+    let (mean, mut sum, mut square) = (ops.splat(mean), ops.zero(), ops.zero());
+    each_vector(
+        ops,
+        xs.len(),
         #[inline(always)]
-        |[sum, square], x| {
-            let d = ops.sub(x, mean);
-            [ops.add(sum, d), ops.mul_add(d, d, square)]
+        |at| {
+            // Lanes behind the end hold the mean, so that they add nothing.
+            let x = if at.len() == ops.len() {
+                ops.load(&xs[at])
+            } else {
+                let (x, mask) = ops.load_pad(&xs[at]);
+                ops.select(x, mean, mask)
+            };
+            let difference = ops.sub(x, mean);
+            sum = ops.add(sum, difference);
+            square = ops.mul_add(difference, difference, square);
         },
-        #[inline(always)]
-        |a, b| [ops.add(a[0], b[0]), ops.add(a[1], b[1])],
     );
-    (sum.to_array().into_iter().sum(), square.to_array().into_iter().sum())
+    (ops.sum(sum), ops.sum(square))
 }
 
 /// Calls `f` for each vector-sized range of `0..len`, the last one being shorter when need be.

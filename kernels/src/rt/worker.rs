@@ -37,7 +37,7 @@ impl<'a> Worker<'a> {
     pub fn share(&self, total: usize, grain: usize) -> Range<usize> {
         let grain = grain.max(1);
         let grains = total.div_ceil(grain);
-        let cut = |rank: usize| (grains * rank / self.size * grain).min(total);
+        let cut = |rank: usize| ((grains * rank).div_ceil(self.size) * grain).min(total);
         cut(self.rank)..cut(self.rank + 1)
     }
 }
