@@ -1,6 +1,7 @@
 use std::fmt;
 
-use rten_simd::SimdOp;
+use rten_simd::ops::{BitOps, NumOps};
+use rten_simd::{Isa, Simd, SimdOp};
 
 use super::linear::{GRAIN, quantize_run};
 use crate::driver::{Driver, RunError};
@@ -39,10 +40,42 @@ impl Driver for MinMax {
         let extremes = unsafe { io.output::<f32>(0).range(2 * chunks.start..2 * chunks.end) };
         for (chunk, extremes) in chunks.zip(extremes.chunks_exact_mut(2)) {
             let x = &x[chunk * GRAIN..((chunk + 1) * GRAIN).min(x.len())];
-            let (low, high) = rten_vecmath::MinMax::new(x).dispatch();
-            extremes.copy_from_slice(&[low, high]);
+            extremes.copy_from_slice(&Extremes(x).dispatch());
         }
         Ok(())
+    }
+}
+
+/// Smallest and largest element; infinities when there is none.
+struct Extremes<'a>(&'a [f32]);
+
+/// Vectors that are compared at once, to hide the latency of the comparisons.
+const UNROLL: usize = 4;
+
+impl SimdOp for Extremes<'_> {
+    type Output = [f32; 2];
+
+    #[inline(always)]
+    fn eval<I: Isa>(self, isa: I) -> [f32; 2] {
+        let ops = isa.f32();
+        let mut low = [ops.splat(f32::INFINITY); UNROLL];
+        let mut high = [ops.splat(f32::NEG_INFINITY); UNROLL];
+        let mut chunks = self.0.chunks_exact(UNROLL * ops.len());
+        for chunk in chunks.by_ref() {
+            for index in 0..UNROLL {
+                let x = ops.load(&chunk[index * ops.len()..]);
+                // No comparison selects NaN.
+                low[index] = ops.select(x, low[index], ops.lt(x, low[index]));
+                high[index] = ops.select(x, high[index], ops.gt(x, high[index]));
+            }
+        }
+        let [mut least, mut greatest] = [f32::INFINITY, f32::NEG_INFINITY];
+        for index in 0..UNROLL {
+            least = low[index].to_array().as_ref().iter().fold(least, |least, &x| least.min(x));
+            greatest = high[index].to_array().as_ref().iter().fold(greatest, |greatest, &x| greatest.max(x));
+        }
+        let rest = chunks.remainder().iter();
+        rest.fold([least, greatest], |[least, greatest], &x| [least.min(x), greatest.max(x)])
     }
 }
 

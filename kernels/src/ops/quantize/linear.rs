@@ -100,26 +100,42 @@ impl SimdOp for Bytes<'_> {
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
         let (ops, ints) = (isa.f32(), isa.i32());
-        let scale = ops.splat(self.scale);
-        let (low, high) = (ops.splat(-self.zero_point as f32), ops.splat((255 - self.zero_point) as f32));
-        let (zero_point, flip) = (ints.splat(self.zero_point), isa.u8().splat(self.flip));
-        let chunk = 4 * ops.len();
-        let mut xs = self.x.chunks_exact(chunk);
-        let mut ys = self.y.chunks_exact_mut(chunk);
+        let steps = Steps {
+            scale: ops.splat(self.scale),
+            low: ops.splat(-self.zero_point as f32),
+            high: ops.splat((255 - self.zero_point) as f32),
+            zero_point: ints.splat(self.zero_point),
+        };
+        let (lanes, flip) = (ops.len(), isa.u8().splat(self.flip));
+        let mut xs = self.x.chunks_exact(4 * lanes);
+        let mut ys = self.y.chunks_exact_mut(4 * lanes);
         for (x, y) in xs.by_ref().zip(ys.by_ref()) {
-            let q = ops.load_many::<4>(x).map(
-                #[inline(always)]
-                |x| {
-                    let quotient = ops.div(x, scale);
-                    let above = ops.select(quotient, low, ops.gt(quotient, low));
-                    ints.add(ops.to_int_round(ops.select(high, above, ops.gt(above, high))), zero_point)
-                },
-            );
-            let narrow = [ints.narrow_saturate(q[0], q[1]), ints.narrow_saturate(q[2], q[3])];
-            isa.u8().store(isa.u8().xor(isa.i16().narrow_saturate(narrow[0], narrow[1]), flip), y);
+            let first = ints.narrow_saturate(steps.of(isa, x), steps.of(isa, &x[lanes..]));
+            let last = ints.narrow_saturate(steps.of(isa, &x[2 * lanes..]), steps.of(isa, &x[3 * lanes..]));
+            isa.u8().store(isa.u8().xor(isa.i16().narrow_saturate(first, last), flip), y);
         }
         for (x, y) in xs.remainder().iter().zip(ys.into_remainder()) {
             *y = quantize::<u8>(*x, self.scale, self.zero_point) ^ self.flip;
         }
+    }
+}
+
+/// The parameters of a quantisation in all lanes.
+struct Steps<I: Isa> {
+    scale: I::F32,
+    low: I::F32,
+    high: I::F32,
+    zero_point: I::I32,
+}
+
+impl<I: Isa> Steps<I> {
+    /// Quantises the vector at the start of `x`.
+    #[inline(always)]
+    fn of(&self, isa: I, x: &[f32]) -> I::I32 {
+        let ops = isa.f32();
+        let quotient = ops.div(ops.load(x), self.scale);
+        let above = ops.select(quotient, self.low, ops.gt(quotient, self.low));
+        let clamped = ops.select(self.high, above, ops.gt(above, self.high));
+        isa.i32().add(ops.to_int_round(clamped), self.zero_point)
     }
 }
