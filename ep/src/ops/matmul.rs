@@ -135,8 +135,12 @@ impl Form {
 }
 
 impl Matrices {
-    /// First element of the matrix at `index` of a batch of shape `batch`, to which this one broadcasts.
+    /// First element of the matrix at `index` of a batch of shape `batch`, to which this one broadcasts; 0 for empty
+    /// matrices, whose strides may lead out of the tensor.
     fn offset(&self, batch: &[usize], mut index: usize) -> usize {
+        if self.rows * self.columns == 0 {
+            return 0;
+        }
         let mut offset = 0;
         for (axis, &size) in batch.iter().enumerate().rev() {
             let position = index % size;

@@ -97,6 +97,15 @@ fn vectors_lose_their_axis() {
     }
 }
 
+#[test]
+fn sums_of_nothing_are_zero() {
+    let attrs = vec![("transA", Attr::Int(1)), ("transBatchA", Attr::Int(1))];
+    for constant in [false, true] {
+        let y = run("FusedMatMul", &[0, 2, 5], &[2, 0, 4], constant, attrs.clone());
+        assert_eq!(y, Value::new(&[2, 5, 4], &[0f32; 40]));
+    }
+}
+
 /// `x` of shape `dims` with axes in the order `perm`.
 fn permute(dims: &[usize], x: &[f32], perm: &[usize]) -> (Vec<usize>, Vec<f32>) {
     let to: Vec<usize> = perm.iter().map(|&axis| dims[axis]).collect();
