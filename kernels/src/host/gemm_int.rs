@@ -20,13 +20,15 @@ fn executor() -> &'static GemmExecutor<u8, i8, i32> {
 /// A constant i8 right-hand side, packed as panels of [`super::PANEL`] columns (the last may have fewer).
 pub(crate) struct I8Panels {
     panels: Vec<I8Panel>,
+    /// Some panel wants [`Rows`] that are halved.
+    halved: bool,
 }
 
 impl I8Panels {
     /// Packs `b` (`[k, n]`, any strides). The panels are packed in parallel inside the caller's rayon pool.
     pub fn pack(b: Matrix<'_, i8>) -> Self {
         super::init();
-        let panels = (0..panel_count(b.size(1)))
+        let panels: Vec<I8Panel> = (0..panel_count(b.size(1)))
             .into_par_iter()
             .map(|panel| {
                 let b = b.slice((.., panel_columns(panel, b.size(1))));
@@ -36,7 +38,7 @@ impl I8Panels {
                 }
             })
             .collect();
-        Self { panels }
+        Self { halved: panels.iter().any(I8Panel::halved), panels }
     }
 
     pub fn panel(&self, panel: usize) -> &I8Panel {
@@ -45,7 +47,7 @@ impl I8Panels {
 
     /// Whether some panel wants [`Rows`] that are halved.
     pub fn halved(&self) -> bool {
-        self.panels.iter().any(|panel| panel.halved)
+        self.halved
     }
 }
 

@@ -120,3 +120,18 @@ fn dynamic_ranges_include_zero() {
         assert!(y.iter().copied().eq(expected));
     }
 }
+
+#[test]
+fn extremes_pass_over_nan() {
+    for len in [1, 63, 64, 200] {
+        for nan in 0..len {
+            let mut x = floats(len, 7);
+            x[nan] = f32::NAN;
+            let bytes = bytemuck::cast_slice(&x);
+            let extremes = run_one::<f32>(MinMax::new(len), 1, &[bytes], 2).unwrap();
+            let numbers = || x.iter().copied().filter(|x| !x.is_nan());
+            let expected = [numbers().fold(f32::INFINITY, f32::min), numbers().fold(f32::NEG_INFINITY, f32::max)];
+            assert_eq!(extremes, expected, "element {nan} of {len}");
+        }
+    }
+}
