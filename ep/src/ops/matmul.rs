@@ -155,9 +155,9 @@ impl Matrices {
     /// Makes one tall matrix of a dense batch, for a right-hand side that is the same for all.
     fn flatten(&mut self) -> bool {
         let dense = self.strides == [self.columns, 1]
-            && self.batch_strides.last().is_none_or(|&s| s == self.rows * self.columns);
+            && self.batch_strides.last().is_none_or(|&s| s == self.rows.saturating_mul(self.columns));
         if dense {
-            self.rows *= elements(&self.batch);
+            self.rows = self.rows.saturating_mul(elements(&self.batch));
         }
         dense
     }

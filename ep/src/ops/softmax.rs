@@ -1,7 +1,7 @@
 //! Softmax and LogSoftmax.
 
 use kernels::ops::softmax::Softmax as Driver;
-use kernels::tensor::DType;
+use kernels::tensor::{DType, elements};
 
 use super::{Decline, Lower, Op, OpRow, Work, axes};
 use crate::plan::{Bind, BindError};
@@ -41,13 +41,17 @@ impl Op for Softmax {
         // The old versions take the rank itself too: every element is then a row of its own.
         let at_end = self.flatten && self.axis == dims.len() as i64;
         let axis = if at_end { dims.len() } else { axes::resolve(self.axis, dims.len())? };
+        let x = b.input_f32(0)?;
+        let y = b.output_f32(0, self.dtype, &dims)?;
+        if elements(&dims) == 0 {
+            // The product of its other dimensions may be any number.
+            return Ok(());
+        }
         let outer = dims[..axis].iter().product();
         let driver = match self.flatten {
             true => Driver::new(outer, dims[axis..].iter().product(), 1, self.log),
             false => Driver::new(outer, dims[axis], dims[axis + 1..].iter().product(), self.log),
         };
-        let x = b.input_f32(0)?;
-        let y = b.output_f32(0, self.dtype, &dims)?;
         b.step(driver, &[x], &[y]);
         Ok(())
     }
