@@ -8,6 +8,7 @@ mod plugin;
 mod process;
 mod python;
 mod riscv;
+mod sanitize;
 mod test;
 mod workspace;
 
@@ -49,6 +50,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         run: riscv::run,
     },
     Subcommand {
+        name: "sanitize",
+        arguments: "[miri|address|thread|valgrind]",
+        about: "tests under Miri, sanitizers and valgrind; needs a nightly toolchain",
+        run: sanitize::run,
+    },
+    Subcommand {
         name: "bench",
         arguments: "[--quick] [CASE ...]",
         about: "time the provider beside the CPU provider",
@@ -80,6 +87,6 @@ fn print_subcommands() {
     println!("cargo xtask COMMAND");
     for one in SUBCOMMANDS {
         let usage = format!("{} {}", one.name, one.arguments);
-        println!("  {usage:30} {}", one.about);
+        println!("  {usage:52} {}", one.about);
     }
 }
