@@ -71,13 +71,17 @@ fn thread() -> Result<()> {
 
 /// A few sessions in stock ONNX Runtime; an invalid access of ours fails the run.
 fn valgrind() -> Result<()> {
+    let suppressions = workspace::root().join("tests/valgrind.supp");
     let venv = Venv::with_onnxruntime(&newest_onnxruntime()?)?;
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace::root())
         .env("SPACEMIT_EP_LIBRARY", plugin::library()?)
         .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?)
-        .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER", "valgrind --quiet --error-exitcode=9")
+        .env(
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
+            format!("valgrind --quiet --error-exitcode=9 --suppressions={}", suppressions.display()),
+        )
         .args(["test", "-p", "e2e", "--test", "smoke", "--", "--test-threads=1"]);
     process::run(&mut cargo)
 }
