@@ -16,8 +16,9 @@ pub(super) struct Barrier {
     size: usize,
 }
 
-/// Spins before a waiting rank starts to yield its core.
-const SPINS: u32 = 20_000;
+/// Spins before a waiting rank starts to yield its core: some microseconds, because on a busy machine the rank that it
+/// waits for may need that very core.
+const SPINS: u32 = 1_000;
 
 impl Barrier {
     pub fn new(size: usize) -> Self {
