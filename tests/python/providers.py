@@ -22,10 +22,17 @@ def contrib(op, inputs, outputs, **attributes):
     return node(op, inputs, outputs, domain="com.microsoft", **attributes)
 
 
-def model(nodes, feeds, outputs, constants=None, opset=21):
-    """The serialized model of ``nodes``; ``outputs`` has the types by name, ``feeds`` and ``constants`` the arrays."""
+def model(nodes, feeds, outputs, constants=None, opset=21, symbolic=False):
+    """The serialized model of ``nodes``; ``outputs`` has the types by name, ``feeds`` and ``constants`` the arrays.
+
+    The dimensions of the inputs are those of ``feeds``, or a symbol each.
+    """
+
+    def dims(name, shape):
+        return [f"{name}_{axis}" for axis in range(len(shape))] if symbolic else shape
+
     infos = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), dims(name, array.shape))
         for name, array in feeds.items()
     ]
     results = [
