@@ -77,6 +77,8 @@ impl Op for QLinearMatMul {
 
 #[cfg(test)]
 mod tests {
+    use kernels::tensor::DType;
+
     use crate::testing::{Model, Value};
 
     #[test]
@@ -98,6 +100,22 @@ mod tests {
             let y = model.run(&[Value::new(&[2, 3], &a), Value::new(&[3, 2], &b)]).unwrap();
             assert_eq!(y[0], Value::new(&[2, 2], &expected));
             assert_eq!(expected.contains(&0), b_scales.len() == 2, "the larger scale saturates");
+        }
+    }
+
+    #[test]
+    fn large_sums_are_scaled_in_f32() {
+        // 4608 products of 255 and -128 make a sum of -1.5e8, beyond 16 bits, f16 and the integers exact in f32.
+        const K: usize = 4608;
+        for (ratio, expected) in [(1e-9f32, [0i8, 0]), (1e-6, [-128, 127]), (4e-7, [-60, 60]), (1e3, [-128, 127])] {
+            let b: Vec<i8> = (0..2 * K).map(|i| if i % 2 == 0 { -128 } else { 127 }).collect();
+            let mut model = Model::new();
+            model.input::<u8>("a", &[1, K]).constant("as", &[], &[ratio]).constant("az", &[], &[0u8]);
+            model.constant("b", &[K, 2], &b).constant("bs", &[], &[1f32]).constant("bz", &[], &[0i8]);
+            model.constant("ys", &[], &[1f32]).constant("yz", &[], &[0i8]).typed("y", DType::I8, vec![]);
+            model.node("QLinearMatMul", &["a", "as", "az", "b", "bs", "bz", "ys", "yz"], &["y"], vec![]).output("y");
+            let y = model.run(&[Value::new(&[1, K], &[255u8; K])]).unwrap();
+            assert_eq!(y[0], Value::new(&[1, 2], &expected), "{ratio}");
         }
     }
 }

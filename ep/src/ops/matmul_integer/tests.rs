@@ -114,3 +114,32 @@ fn integers_known_at_run_time() {
     let expected: Vec<i32> = a.chunks(M * K).flat_map(|a| sums(&unsigned(a), |_| 12, &wide, |_| -7)).collect();
     assert_eq!(model.run(&inputs).unwrap()[0], Value::new(&[2, M, N], &expected));
 }
+
+#[test]
+fn scales_of_any_value_are_multiplied() {
+    let (a, b) = (bytes(M * K, 1), bytes(K * N, 2));
+    let of = [-0.1f32, 0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-30, 1e30];
+    let scales: Vec<f32> = (0..N).map(|column| of[column % of.len()]).collect();
+    let mut model = Model::new();
+    model.domain("com.microsoft").version(1).input::<u8>("a", &[M, K]).constant("b", &[K, N], &b);
+    model.input::<f32>("as", &[]).constant("bs", &[N], &scales).typed("y", DType::F32, vec![]);
+    model.node("MatMulIntegerToFloat", &["a", "b", "as", "bs"], &["y"], vec![]).output("y");
+    let sums = sums(&unsigned(&a), |_| 0, &unsigned(&b), |_| 0);
+    for a_scale in [-2.0f32, 0.0, f32::INFINITY, f32::NAN] {
+        let y = model.run(&[Value::new(&[M, K], &a), Value::new(&[], &[a_scale])]).unwrap();
+        for (i, (y, &sum)) in y[0].values::<f32>().iter().zip(&sums).enumerate() {
+            let expected = sum as f32 * (a_scale * scales[i % N]);
+            assert!(*y == expected || (y.is_nan() && expected.is_nan()), "{a_scale} {}: {y}", scales[i % N]);
+        }
+    }
+}
+
+#[test]
+fn a_quantised_tensor_of_zeros_has_the_product_zero() {
+    let mut model = Model::new();
+    model.version(11).input::<f32>("x", &[M, K]).typed("q", DType::U8, vec![]).typed("z", DType::U8, vec![]);
+    model.typed("s", DType::F32, vec![]).typed("y", DType::I32, vec![]);
+    model.node("DynamicQuantizeLinear", &["x"], &["q", "s", "z"], vec![]).constant("b", &[K, N], &bytes(K * N, 2));
+    model.version(10).node("MatMulInteger", &["q", "b", "z"], &["y"], vec![]).output("y");
+    assert_eq!(model.run(&[Value::new(&[M, K], &[0f32; M * K])]).unwrap()[0], Value::new(&[M, N], &[0i32; M * N]));
+}

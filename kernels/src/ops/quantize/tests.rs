@@ -84,6 +84,32 @@ fn all_types_and_groups_round_and_saturate() {
     check_groups::<i16>();
 }
 
+fn check_scale<T: Quantized>(scale: f32) {
+    // Halves of both signs in every lane and in the tail.
+    let x: Vec<f32> = (0..135).map(|i| i as f32 / 2.0 - 33.5).collect();
+    let inputs = [bytemuck::cast_slice(&x), bytemuck::bytes_of(&scale)];
+    let y = run_one::<T>(QuantizeLinear::new(Groups::tensor(x.len()), T::DTYPE, false), 1, &inputs, x.len()).unwrap();
+    for (x, y) in x.iter().zip(&y) {
+        assert_eq!(y.to_i32(), expected(*x, scale, 0, T::MIN, T::MAX), "{x} / {scale} as {:?}", T::DTYPE);
+    }
+    let inputs = [bytemuck::cast_slice(&y), bytemuck::bytes_of(&scale)];
+    let driver = DequantizeLinear::new(Groups::tensor(x.len()), T::DTYPE, false);
+    for (y, back) in y.iter().zip(run_one::<f32>(driver, 1, &inputs, x.len()).unwrap()) {
+        let product = y.to_i32() as f32 * scale;
+        assert!(back == product || (back.is_nan() && product.is_nan()), "{back} for {product}, scale {scale}");
+    }
+}
+
+#[test]
+fn ties_go_to_even_and_any_scale_is_taken() {
+    for scale in [1.0, -1.0, 0.5, -0.1, 0.0, -0.0, 1e-40, f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+        check_scale::<u8>(scale);
+        check_scale::<i8>(scale);
+        check_scale::<u16>(scale);
+        check_scale::<i16>(scale);
+    }
+}
+
 #[test]
 fn i32_is_dequantized() {
     let x = [i32::MIN, -1, 0, 1, i32::MAX];
