@@ -1,7 +1,7 @@
 //! Options, strictness and what a user is told.
 
 use e2e::onnx::{self, FLOAT, GraphProto, node, value};
-use e2e::{builder, environment, session};
+use e2e::{builder, environment, run, session};
 use ort::session::WorkloadType;
 
 fn square() -> Vec<u8> {
@@ -36,11 +36,25 @@ fn dynamic_options_are_unknown() {
     assert!(error.to_string().contains("ep.dynamic.workload_type"), "{error}");
 }
 
+const DISABLED: [(&str, &str); 2] = [("disable_ops", "Mul"), ("disable_nodes", "Mul_y")];
+
 #[test]
 fn strict_sessions_fail_when_a_node_is_declined() {
-    let strict = builder(&[("disable_ops", "Mul")]).unwrap().with_disable_cpu_fallback().unwrap();
-    let error = { strict }.commit_from_memory(&square()).unwrap_err();
-    assert!(error.to_string().contains("fallback"), "{error}");
+    for option in DISABLED {
+        let strict = builder(&[option]).unwrap().with_disable_cpu_fallback().unwrap();
+        let error = { strict }.commit_from_memory(&square()).unwrap_err();
+        assert!(error.to_string().contains("fallback"), "{error}");
+    }
+}
+
+#[test]
+fn disabled_nodes_give_the_same_answer() {
+    let x: &[(&str, &[i64], &[f32])] = &[("x", &[1, 3], &[1.5, -2.0, f32::INFINITY])];
+    let expected = run(&mut session(&square()).unwrap(), x).unwrap();
+    for option in DISABLED {
+        let mut session = builder(&[option]).unwrap().commit_from_memory(&square()).unwrap();
+        assert_eq!(run(&mut session, x).unwrap(), expected, "{option:?}");
+    }
 }
 
 #[test]
