@@ -125,11 +125,6 @@ impl<'w> Graph<'w> {
         self.values.len()
     }
 
-    /// Number of node slots; every [`NodeId`] is below it.
-    pub fn node_slots(&self) -> usize {
-        self.nodes.len()
-    }
-
     /// The node, unless a fusion took it away.
     pub fn node(&self, id: NodeId) -> Option<&Node<'w>> {
         self.nodes[id.0].as_ref()
@@ -166,17 +161,6 @@ impl<'w> Graph<'w> {
             [id] if !self.is_output(value) => Some((*id, self.node(*id)?)),
             _ => None,
         }
-    }
-
-    /// Adds a constant that a fusion computed.
-    pub fn add_constant(&mut self, name: &str, tensor: Tensor<'w>) -> ValueId {
-        let shape = tensor.dims.iter().map(|&dim| Dim::Known(dim)).collect();
-        self.add_value(Value {
-            name: name.to_owned(),
-            dtype: Some(tensor.dtype),
-            shape: Some(shape),
-            constant: Some(tensor),
-        })
     }
 
     /// Adds a value without producer.
