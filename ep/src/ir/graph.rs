@@ -163,14 +163,6 @@ impl<'w> Graph<'w> {
         }
     }
 
-    /// Adds a value without producer.
-    pub fn add_value(&mut self, value: Value<'w>) -> ValueId {
-        self.values.push(value);
-        self.producers.push(None);
-        self.consumers.push(Vec::new());
-        ValueId(self.values.len() - 1)
-    }
-
     /// Takes `remove` away and puts `add` in their place. Call [`Graph::sort`] when all rewrites are done.
     pub fn replace(&mut self, remove: &[NodeId], add: Vec<Node<'w>>) -> Vec<NodeId> {
         for &id in remove {
