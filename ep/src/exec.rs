@@ -84,6 +84,7 @@ impl CompiledGroup {
 
     /// Plans a program without keeping it.
     pub fn plan(&self, inputs: &[TensorView<'_>]) -> Result<Program, Error> {
+        let _span = tracing::debug_span!("plan", nodes = self.nodes.len()).entered();
         self.check(inputs)?;
         let mut planner = Planner::new(self.slots);
         let mut binding = Binding::default();

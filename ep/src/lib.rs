@@ -4,6 +4,7 @@
 //! [`CompiledGroup`], and [`CompiledGroup::begin`] plans and runs it for concrete shapes. A plan is a pure function of
 //! graph, shapes and [`Target`]; the crate knows neither ONNX Runtime nor the machine and has no `unsafe`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod claim;
 mod error;

@@ -56,6 +56,7 @@ impl Provider {
     /// # Errors
     /// [`Error::Option`] when the report cannot be written.
     pub fn claim(&self, graph: &Graph<'_>) -> Result<Claims, Error> {
+        let _span = tracing::debug_span!("claim", graph = graph.name).entered();
         let names = Origins::of(graph);
         let partition = partition(graph.clone(), &self.target, &self.options);
         if let Some(path) = &self.options.report {
@@ -100,6 +101,7 @@ impl Provider {
     }
 
     fn lower_group(&self, graph: &Graph<'_>, packing: Packing<'_>) -> Result<CompiledGroup, Error> {
+        let _span = tracing::debug_span!("compile", graph = graph.name).entered();
         let mut graph = graph.clone();
         fuse::run(&mut graph, &self.target, &self.options);
         let (mut nodes, mut labels, mut kept) = (Vec::new(), Vec::new(), HashSet::new());

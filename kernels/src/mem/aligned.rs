@@ -1,9 +1,9 @@
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
 use super::ALIGNMENT;
 
-/// Owned bytes aligned to [`ALIGNMENT`], zeroed at creation.
+/// Owned bytes aligned to [`ALIGNMENT`].
 pub struct AlignedBuf {
     data: NonNull<u8>,
     len: usize,
@@ -17,19 +17,26 @@ impl AlignedBuf {
 
     /// `len` zero bytes, or `None` when the system does not have them.
     pub fn try_zeroed(len: usize) -> Option<Self> {
+        // SAFETY: `allocate` passes a layout of non-zero size, and the bytes come initialised.
+        Self::allocate(len, |layout| unsafe { alloc_zeroed(layout) })
+    }
+
+    pub fn copy_of(bytes: &[u8]) -> Self {
+        // SAFETY: `allocate` passes a layout of non-zero size.
+        let buf = Self::allocate(bytes.len(), |layout| unsafe { alloc(layout) });
+        let buf = buf.unwrap_or_else(|| handle_alloc_error(Self::layout(bytes.len())));
+        // SAFETY: both are `bytes.len()` bytes long, and the new one is nobody else's. This initialises it whole.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf.data.as_ptr(), bytes.len()) }
+        buf
+    }
+
+    /// `len` bytes from `alloc`, which the caller has to initialise; `None` when the system does not have them.
+    fn allocate(len: usize, alloc: impl FnOnce(Layout) -> *mut u8) -> Option<Self> {
         if len == 0 {
             return Some(Self { data: NonNull::<Line>::dangling().cast(), len });
         }
         let layout = Layout::from_size_align(len, ALIGNMENT).ok()?;
-        // SAFETY: `layout` has a non-zero size.
-        let data = unsafe { alloc_zeroed(layout) };
-        Some(Self { data: NonNull::new(data)?, len })
-    }
-
-    pub fn copy_of(bytes: &[u8]) -> Self {
-        let mut buf = Self::zeroed(bytes.len());
-        buf.copy_from_slice(bytes);
-        buf
+        Some(Self { data: NonNull::new(alloc(layout))?, len })
     }
 
     fn layout(len: usize) -> Layout {
@@ -64,7 +71,7 @@ impl std::ops::DerefMut for AlignedBuf {
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
         if self.len != 0 {
-            // SAFETY: `data` came from `alloc_zeroed` with this same layout.
+            // SAFETY: `data` came from the allocator with this same layout.
             unsafe { dealloc(self.data.as_ptr(), Self::layout(self.len)) }
         }
     }
