@@ -53,15 +53,15 @@ fn attribute_proto(name: &str, attr: &Attr<'_>) -> Option<AttributeProto> {
     let mut proto = AttributeProto { name: name.to_owned(), ..AttributeProto::default() };
     let kind = match attr {
         Attr::Int(value) => {
-            proto.i = *value;
+            proto.i = Some(*value);
             AttributeType::Int
         }
         Attr::Float(value) => {
-            proto.f = *value;
+            proto.f = Some(*value);
             AttributeType::Float
         }
         Attr::Str(value) => {
-            proto.s = value.clone().into_bytes();
+            proto.s = Some(value.clone().into_bytes());
             AttributeType::String
         }
         Attr::Ints(values) => {

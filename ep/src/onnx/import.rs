@@ -78,9 +78,9 @@ fn node_spec(
 fn attr_of(attr: &AttributeProto) -> Result<Attr<'static>, Error> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(match attr.r#type() {
-        AttributeType::Float => Attr::Float(attr.f),
-        AttributeType::Int => Attr::Int(attr.i),
-        AttributeType::String => Attr::Str(text(&attr.s)),
+        AttributeType::Float => Attr::Float(attr.f.unwrap_or_default()),
+        AttributeType::Int => Attr::Int(attr.i.unwrap_or_default()),
+        AttributeType::String => Attr::Str(text(attr.s.as_deref().unwrap_or_default())),
         AttributeType::Floats => Attr::Floats(attr.floats.clone()),
         AttributeType::Ints => Attr::Ints(attr.ints.clone()),
         AttributeType::Strings => Attr::Strs(attr.strings.iter().map(|bytes| text(bytes)).collect()),

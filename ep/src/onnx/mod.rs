@@ -67,12 +67,12 @@ pub struct NodeProto {
 pub struct AttributeProto {
     #[prost(string, tag = "1")]
     pub name: String,
-    #[prost(float, tag = "2")]
-    pub f: f32,
-    #[prost(int64, tag = "3")]
-    pub i: i64,
-    #[prost(bytes = "vec", tag = "4")]
-    pub s: Vec<u8>,
+    #[prost(float, optional, tag = "2")]
+    pub f: Option<f32>,
+    #[prost(int64, optional, tag = "3")]
+    pub i: Option<i64>,
+    #[prost(bytes = "vec", optional, tag = "4")]
+    pub s: Option<Vec<u8>>,
     #[prost(message, optional, tag = "5")]
     pub t: Option<TensorProto>,
     #[prost(message, optional, boxed, tag = "6")]
@@ -201,6 +201,15 @@ mod tests {
         let copy = graph_of(&copy).unwrap();
         assert_eq!(graph.nodes().count(), 358);
         assert_eq!(copy.to_string(), graph.to_string());
+    }
+
+    #[test]
+    fn an_attribute_of_value_zero_is_written() {
+        let mut model = crate::testing::Model::new();
+        model.input::<f32>("x", &[1]);
+        model.node("Softmax", &["x"], &["y"], vec![("axis", crate::ir::Attr::Int(0))]).output("y");
+        let graph = model_of(&model.graph()).graph.unwrap();
+        assert_eq!(graph.node[0].attribute[0].i, Some(0));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Inputs and outputs of unusual form.
 
-use e2e::onnx::{self, FLOAT, GraphProto, STRING, floats, node, value};
+use e2e::onnx::{self, FLOAT, GraphProto, NodeProto, STRING, floats, int, node, value};
 use e2e::{builder, reference, run, run_raw, session};
 use ort::AsPointer;
 use ort::memory::MemoryInfo;
@@ -161,7 +161,7 @@ fn strings_stay_on_the_cpu_provider() {
         name: "strings".into(),
         input: vec![value("x", STRING, "n")],
         output: vec![value("y", STRING, "m")],
-        node: vec![node("Concat", &["x", "x"], &["y"]).with_int("axis", 0)],
+        node: vec![NodeProto { attribute: vec![int("axis", 0)], ..node("Concat", &["x", "x"], &["y"]) }],
         ..GraphProto::default()
     });
     let mut session = builder(&[("claim", "all")]).unwrap().commit_from_memory(&model).unwrap();
