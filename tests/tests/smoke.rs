@@ -32,6 +32,7 @@ fn a_small_network_computes_what_plain_loops_do() {
             node("Add", &["product", "b"], &["sum"]),
             node("Relu", &["sum"], &["y"]),
         ],
+        ..GraphProto::default()
     });
     let expected: Vec<f32> = (0..M * N)
         .map(|p| (0..K).map(|k| x[p / N * K + k] * w[k * N + p % N]).sum::<f32>() + b[p % N])
