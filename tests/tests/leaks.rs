@@ -14,6 +14,7 @@ fn model() -> Vec<u8> {
         output: vec![value("y", FLOAT, "n,1048576")],
         initializer: vec![floats("w", &[1 << 20], &w)],
         node: vec![node("Mul", &["x", "w"], &["p"]), node("Mul", &["p", "x"], &["y"])],
+        ..GraphProto::default()
     })
 }
 

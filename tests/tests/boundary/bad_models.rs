@@ -10,6 +10,7 @@ fn good() -> Vec<u8> {
         output: vec![value("y", FLOAT, "n,4")],
         initializer: vec![floats("w", &[4, 4], &[0.5; 16])],
         node: vec![node("MatMul", &["x", "w"], &["m"]), node("Mul", &["m", "m"], &["y"])],
+        ..GraphProto::default()
     })
 }
 
@@ -46,6 +47,7 @@ fn an_initializer_that_claims_gigabytes_is_an_error() {
         output: vec![value("y", FLOAT, "?,?")],
         initializer: vec![floats("w", &[65536, 65536], &[1.0])],
         node: vec![node("Mul", &["x", "w"], &["y"])],
+        ..GraphProto::default()
     };
     assert!(load(&onnx::model(graph.clone())).is_err());
     graph.initializer = vec![floats("w", &[i64::MAX, 2], &[1.0])];

@@ -14,6 +14,7 @@ fn model() -> Vec<u8> {
         output: vec![value("y", FLOAT, "n,64")],
         initializer: vec![floats("w", &[64], &w)],
         node: vec![node("Mul", &["x", "w"], &["p"]), node("Mul", &["p", "x"], &["y"])],
+        ..GraphProto::default()
     })
 }
 

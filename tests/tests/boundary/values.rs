@@ -14,6 +14,7 @@ fn scaled_square() -> Vec<u8> {
         output: vec![value("y", FLOAT, "n,3")],
         initializer: vec![floats("w", &[1, 3], &[1.0, -2.0, 0.5])],
         node: vec![node("Mul", &["x", "x"], &["s"]), node("Mul", &["s", "w"], &["y"])],
+        ..GraphProto::default()
     })
 }
 
@@ -119,6 +120,7 @@ fn an_initializer_that_is_an_input_can_be_overridden() {
         output: vec![value("y", FLOAT, "3")],
         initializer: vec![floats("w", &[3], &[2.0, 2.0, 2.0])],
         node: vec![node("Mul", &["x", "w"], &["y"])],
+        ..GraphProto::default()
     });
     let mut session = session(&model).unwrap();
     let x = [1.0, 2.0, 3.0];
@@ -144,6 +146,7 @@ fn optional_inputs_may_be_missing() {
             output: vec![value("y", FLOAT, "2,2")],
             initializer: vec![w],
             node: vec![node(op, &inputs, &["y"])],
+            ..GraphProto::default()
         });
         let x: &[(&str, &[i64], &[f32])] = &[("x", &[2, 2], &[1.0, 2.0, 3.0, 4.0])];
         let ours = builder(&[("claim", "all")]).unwrap().commit_from_memory(&model).unwrap();
