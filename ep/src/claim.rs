@@ -64,35 +64,33 @@ pub(crate) fn disabled(node: &Node<'_>, options: &Options) -> Option<&'static st
 }
 
 /// Takes out nodes whose shapes depend on data that the provider itself would compute.
+///
+/// The contents of a value are known when shapes are bound if it is a constant, is computed from constants and shapes
+/// by claimed nodes, or is a scalar or vector that comes from outside, which then belongs to the binding. One pass in
+/// topological order settles each value once.
 fn decline_data_dependent(
     graph: &Graph<'_>,
     lowered: &mut HashMap<NodeId, Box<dyn Op>>,
     declines: &mut Vec<(NodeId, Decline)>,
 ) {
-    loop {
-        let guilty = graph.nodes().find_map(|(id, node)| {
-            let shape_inputs = lowered.get(&id)?.shape_inputs();
-            let mut values = shape_inputs.iter().filter_map(|&index| Some((index, node.input(index)?)));
-            values.find(|&(_, value)| !knowable(graph, lowered, value)).map(|(index, _)| (id, index))
-        });
-        let Some((id, index)) = guilty else { return };
-        lowered.remove(&id);
-        let reason = format!("input {index} decides shapes and is computed from data in the graph");
-        declines.push((id, Decline::new(Code::Dependency, reason)));
-    }
-}
-
-/// Whether the contents of `value` are known when shapes are bound: a constant, something computed from constants
-/// and shapes, or a scalar or vector that comes from outside, which then belongs to the binding.
-fn knowable(graph: &Graph<'_>, lowered: &HashMap<NodeId, Box<dyn Op>>, value: ValueId) -> bool {
-    if graph.value(value).constant.is_some() {
-        return true;
-    }
-    let claimed = graph.producer(value).and_then(|(id, node)| Some((lowered.get(&id)?, node)));
-    match claimed {
-        Some((op, _)) if op.reads_only_shapes() => true,
-        Some((_, node)) => node.inputs.iter().flatten().all(|&input| knowable(graph, lowered, input)),
-        None => graph.value(value).shape.as_ref().is_some_and(|shape| shape.len() <= 1),
+    // Whether the outputs of a claimed node are known.
+    let mut computed: HashMap<NodeId, bool> = HashMap::new();
+    for (id, node) in graph.nodes() {
+        let Some(op) = lowered.get(&id) else { continue };
+        let known = |value: ValueId| {
+            let outside = || graph.value(value).shape.as_ref().is_some_and(|shape| shape.len() <= 1);
+            let claimed = graph.producer(value).and_then(|(producer, _)| computed.get(&producer).copied());
+            graph.value(value).constant.is_some() || claimed.unwrap_or_else(outside)
+        };
+        let unknown = |index: &&usize| node.input(**index).is_some_and(|value| !known(value));
+        if let Some(index) = op.shape_inputs().iter().find(unknown) {
+            let reason = format!("input {index} decides shapes and is computed from data in the graph");
+            declines.push((id, Decline::new(Code::Dependency, reason)));
+            lowered.remove(&id);
+        } else {
+            let all_known = op.reads_only_shapes() || node.inputs.iter().flatten().all(|&value| known(value));
+            computed.insert(id, all_known);
+        }
     }
 }
 

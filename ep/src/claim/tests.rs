@@ -65,3 +65,22 @@ fn a_small_group_of_glue_is_left_to_other_providers() {
     assert!(partition.groups.is_empty());
     assert_eq!(partition.declines[0].1.code, Code::Worth);
 }
+
+#[test]
+fn a_shape_from_data_is_declined_and_a_shape_from_shapes_is_not() {
+    let declined = |rank: usize| {
+        let mut model = Model::new();
+        model.input::<i64>("x", &vec![1; rank]).input::<f32>("data", &[2]);
+        // Each sum reads its input twice: settling the values must not take time exponential in the length.
+        for step in 0..60 {
+            let (from, to) = (if step == 0 { "x".into() } else { format!("s{}", step - 1) }, format!("s{step}"));
+            model.node("Add", &[&from, &from], &[&to], vec![]);
+        }
+        model.node("Reshape", &["data", "s59"], &["y"], vec![]).output("y");
+        let options = Options { claim: ClaimOption::All, ..Options::default() };
+        let partition = partition(model.graph(), &Target::host(1), &options);
+        partition.declines.iter().map(|(_, decline)| decline.code).collect::<Vec<_>>()
+    };
+    assert_eq!(declined(1), []);
+    assert_eq!(declined(2), [Code::Dependency]);
+}
