@@ -21,6 +21,9 @@ pub(super) struct Fused<'w> {
     pub attrs: Vec<(&'static str, Attr<'w>)>,
 }
 
+/// How far a pattern looks back: more than any formula needs, and no burden on a model that is one long chain.
+pub(super) const DEPTH: usize = 16;
+
 /// A product written out: `scale` times all `factors`.
 #[derive(Debug, PartialEq)]
 pub(super) struct Product {
@@ -111,14 +114,14 @@ impl<'g, 'w> Match<'g, 'w> {
     }
 
     /// Writes the product that makes `value` out, taking its nodes: `Mul`, `Div` by a constant, `Pow` with a small
-    /// whole exponent. Factors that others read too are not looked into.
+    /// whole exponent. Factors that others read too are not looked into, nor more than [`DEPTH`] operators deep.
     pub fn product(&mut self, value: ValueId) -> Product {
         let mut product = Product { scale: 1.0, factors: Vec::new() };
-        self.multiply(value, &mut product);
+        self.multiply(value, &mut product, DEPTH);
         product
     }
 
-    fn multiply(&mut self, value: ValueId, product: &mut Product) {
+    fn multiply(&mut self, value: ValueId, product: &mut Product, depth: usize) {
         let Some((id, node)) = self.graph.producer(value) else {
             return product.factors.push(value);
         };
@@ -129,20 +132,20 @@ impl<'g, 'w> Match<'g, 'w> {
         match (node.op_type.as_str(), scalar) {
             _ if !node.domain.is_empty() => return product.factors.push(value),
             ("Mul", None) if self.scalar(a, b).is_none() => {
-                self.factor(a, product);
-                self.factor(b, product);
+                self.factor(a, product, depth);
+                self.factor(b, product, depth);
             }
             ("Mul", None) => {
                 product.scale *= self.scalar(a, b).unwrap_or(1.0);
-                self.factor(b, product);
+                self.factor(b, product, depth);
             }
             ("Mul", Some(scalar)) => {
                 product.scale *= scalar;
-                self.factor(a, product);
+                self.factor(a, product, depth);
             }
             ("Div", Some(scalar)) => {
                 product.scale /= scalar;
-                self.factor(a, product);
+                self.factor(a, product, depth);
             }
             ("Pow", Some(2.0)) => product.factors.extend([a; 2]),
             ("Pow", Some(3.0)) => product.factors.extend([a; 3]),
@@ -151,10 +154,10 @@ impl<'g, 'w> Match<'g, 'w> {
         self.take_node(id);
     }
 
-    fn factor(&mut self, value: ValueId, product: &mut Product) {
+    fn factor(&mut self, value: ValueId, product: &mut Product, depth: usize) {
         match self.graph.only_consumer(value) {
-            Some(_) => self.multiply(value, product),
-            None => product.factors.push(value),
+            Some(_) if depth > 0 => self.multiply(value, product, depth - 1),
+            _ => product.factors.push(value),
         }
     }
 

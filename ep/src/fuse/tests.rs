@@ -126,3 +126,21 @@ fn every_layer_of_real_graphs_is_fused() {
         }
     }
 }
+
+#[test]
+fn a_long_chain_of_products_costs_neither_stack_nor_time() {
+    let mut model = Model::new();
+    model.input::<f32>("x", &[2]).constant("half", &[], &[0.5f32]);
+    for step in 0..5_000 {
+        let (from, to) = (if step == 0 { "x".into() } else { format!("s{}", step - 1) }, format!("s{step}"));
+        model.node("Mul", &[&from, "half"], &[&to], vec![]);
+    }
+    let mut graph = model.output("s4999").graph();
+    // A small stack: the search must not go as deep as the chain.
+    let fuse = move || {
+        crate::fuse::run(&mut graph, &crate::Target::host(1), &crate::Options::default());
+        graph.nodes().count()
+    };
+    let nodes = std::thread::Builder::new().stack_size(256 << 10).spawn(fuse).unwrap().join().unwrap();
+    assert_eq!(nodes, 5_000);
+}

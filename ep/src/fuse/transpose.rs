@@ -1,6 +1,6 @@
 //! A transposition of the last two dimensions that goes by way of three dimensions, as exporters write it.
 
-use super::pattern::{Fused, Match};
+use super::pattern::{DEPTH, Fused, Match};
 use super::{FusionRule, Rewrite, Skip};
 use crate::ir::{Attr, Graph, Node, NodeId, ValueId};
 
@@ -23,7 +23,7 @@ fn fuse<'w>(graph: &mut Graph<'w>, id: NodeId) -> Result<Rewrite<'w>, Skip> {
     }
     let x = first.input(0).ok_or(Skip::NoMatch)?;
     let shapes = flatten.input(1).zip(restore.input(1)).ok_or(Skip::NoMatch)?;
-    let sizes = |shape| sizes(graph, shape, x, perm.len());
+    let sizes = |shape| sizes(graph, shape, x, perm.len(), DEPTH);
     let (flat, back) = sizes(shapes.0).zip(sizes(shapes.1)).ok_or(Skip::NoMatch)?;
     // The dimensions of `x` in the order in which the first transposition puts them, the last two swapped.
     let mut order = perm.to_vec();
@@ -62,13 +62,14 @@ enum Size {
 }
 
 /// The elements of the shape or index `value` in terms of the dimensions of `x`, which has `rank` of them. `None`
-/// when it depends on anything else.
-fn sizes(graph: &Graph<'_>, value: ValueId, x: ValueId, rank: usize) -> Option<Vec<Size>> {
+/// when it depends on anything else or is more than `depth` operators away.
+fn sizes(graph: &Graph<'_>, value: ValueId, x: ValueId, rank: usize, depth: usize) -> Option<Vec<Size>> {
     if let Some(tensor) = &graph.value(value).constant {
         return Some(tensor.to_i64s()?.into_iter().map(Size::Known).collect());
     }
     let (_, node) = graph.producer(value)?;
-    let operand = |index| sizes(graph, node.input(index)?, x, rank);
+    let depth = depth.checked_sub(1)?;
+    let operand = |index| sizes(graph, node.input(index)?, x, rank, depth);
     let constant = |index| graph.value(node.input(index)?).constant.as_ref()?.to_i64s();
     let int = |name, default| match node.attrs.get(name) {
         None => Some(default),
