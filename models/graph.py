@@ -4,6 +4,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+MICROSOFT = "com.microsoft"
+
 
 class Graph:
     """Collects nodes, initializers, inputs and outputs. Methods return the name of what they add."""
@@ -25,12 +27,19 @@ class Graph:
     def f32(self, name, value):
         return self.const(name, np.array(value, np.float32))
 
-    def op(self, op_type, *inputs, out=None, **attributes):
-        """A node with one output, which is called ``out`` if that is given."""
-        name = f"{op_type}_{len(self.nodes)}"
-        output = out or f"{name}/output_0"
-        self.nodes.append(helper.make_node(op_type, list(inputs), [output], name=name, **attributes))
-        return output
+    def op(self, op_type, *inputs, out=None, name=None, domain="", **attributes):
+        """A node. ``out`` is the name of its output, or a list of several; what is not given is made up.
+
+        Returns the name, or the list when a list was given.
+        """
+        name = name or f"{op_type}_{len(self.nodes)}"
+        outputs = out if isinstance(out, list) else [out or f"{name}/output_0"]
+        self.nodes.append(helper.make_node(op_type, list(inputs), outputs, name=name, domain=domain, **attributes))
+        return out if isinstance(out, list) else outputs[0]
+
+    def contrib(self, op_type, *inputs, **keywords):
+        """A node of the domain com.microsoft."""
+        return self.op(op_type, *inputs, domain=MICROSOFT, **keywords)
 
     def input(self, name, element_type, shape):
         self.inputs.append(helper.make_tensor_value_info(name, element_type, shape))
@@ -43,5 +52,7 @@ class Graph:
     def save(self, path, opset, ir_version):
         initializers = list(self.initializers.values())
         graph = helper.make_graph(self.nodes, "main_graph", self.inputs, self.outputs, initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir_version)
+        domains = sorted({node.domain for node in self.nodes} | {""})
+        opsets = [helper.make_opsetid(domain, opset if domain == "" else 1) for domain in domains]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version)
         onnx.save(model, path)

@@ -1,10 +1,7 @@
 //! `cargo xtask demo`: the provider at work on a sentence embedder, or compared on the user's model.
 
-use crate::python::newest_onnxruntime;
+use crate::python::{MODEL_PACKAGES, newest_onnxruntime};
 use crate::{Result, plugin, process};
-
-/// What the sentence search and the model's builder need beside onnxruntime.
-const PACKAGES: &[&str] = &["onnx==1.23.2", "safetensors", "tokenizers"];
 
 /// `--model PATH` compares on that model; what follows is passed on to the comparison.
 pub fn run(arguments: &[String]) -> Result<()> {
@@ -12,7 +9,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut python = venv.python();
     match arguments {
         [] => {
-            venv.require(PACKAGES)?;
+            venv.require(MODEL_PACKAGES)?;
             python.args(["-m", "demo.search"]);
         }
         [flag, model, rest @ ..] if flag == "--model" => {

@@ -14,6 +14,11 @@ pub const OLDEST_ONNXRUNTIME: &str = "1.23.2";
 /// Versions between the oldest and the newest that are tested.
 pub const MIDDLE_ONNXRUNTIMES: &[&str] = &["1.24.4", "1.28.0"];
 
+/// What the builders of the models need beside onnxruntime.
+pub const MODEL_PACKAGES: &[&str] = &[ONNX, "gguf==0.19.0", "safetensors", "sympy", "tokenizers"];
+/// The newest onnx.
+pub const ONNX: &str = "onnx==1.23.2";
+
 /// How long a look-up of the newest version holds.
 const NEWEST_HOLDS: Duration = Duration::from_secs(24 * 60 * 60);
 

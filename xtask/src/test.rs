@@ -1,14 +1,12 @@
 //! `cargo xtask test`: every check of the project, as lanes.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::python::{MIDDLE_ONNXRUNTIMES, OLDEST_ONNXRUNTIME, Venv, newest_onnxruntime};
+use crate::python::{MIDDLE_ONNXRUNTIMES, MODEL_PACKAGES, OLDEST_ONNXRUNTIME, ONNX, Venv, newest_onnxruntime};
 use crate::{Result, lanes, licences, plugin, process, workspace};
 
-/// What the builders of the models need beside onnxruntime and onnx.
-const MODEL_PACKAGES: &[&str] = &["safetensors", "sympy"];
-/// The newest onnx, and the one whose operator sets the oldest onnxruntime knows.
-const ONNX: &str = "onnx==1.23.2";
+/// The onnx whose operator sets the oldest onnxruntime knows.
 const ONNX_OF_OLDEST: &str = "onnx==1.20.1";
 /// The part of the Python tests that runs on every version of onnxruntime.
 const TESTS_OF_ALL_VERSIONS: &[&str] =
@@ -116,6 +114,7 @@ fn environment(onnxruntime: &str, packages: &[&str]) -> Result<Venv> {
     println!("onnxruntime {onnxruntime}");
     let venv = plugin::installed(onnxruntime)?;
     let onnx = if onnxruntime == OLDEST_ONNXRUNTIME { ONNX_OF_OLDEST } else { ONNX };
-    venv.require(&[packages, &["pytest", onnx]].concat())?;
+    let wanted: BTreeSet<&str> = packages.iter().copied().chain(["pytest", onnx]).collect();
+    venv.require(&Vec::from_iter(wanted))?;
     Ok(venv)
 }
