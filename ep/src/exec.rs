@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use kernels::isa::Target;
 use kernels::mem::{AlignedBuf, Workspace};
 use kernels::rt::Team;
 use kernels::tape::TapeRunError;
@@ -28,6 +29,7 @@ pub(crate) struct GroupConstant {
 
 /// A group of nodes that ONNX Runtime calls as one. Any number of threads may run it at the same time.
 pub struct CompiledGroup {
+    pub(crate) target: Target,
     pub(crate) nodes: Vec<PlanNode>,
     pub(crate) slots: usize,
     pub(crate) inputs: Vec<GroupInput>,
@@ -86,7 +88,7 @@ impl CompiledGroup {
     pub fn plan(&self, inputs: &[TensorView<'_>]) -> Result<Program, Error> {
         let _span = tracing::debug_span!("plan", nodes = self.nodes.len()).entered();
         self.check(inputs)?;
-        let mut planner = Planner::new(self.slots);
+        let mut planner = Planner::new(self.target, self.slots);
         let mut binding = Binding::default();
         for constant in &self.constants {
             planner.constant(constant.slot, constant.dtype, &constant.dims, Arc::clone(&constant.bytes));

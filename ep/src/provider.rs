@@ -130,6 +130,7 @@ impl Provider {
             graph.inputs().iter().copied().filter(|&id| graph.value(id).constant.is_none()).collect();
         let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect();
         Ok(CompiledGroup {
+            target: self.target,
             constants: constants(&graph, kept),
             input_names: names(&inputs),
             output_names: names(graph.outputs()),
@@ -157,7 +158,7 @@ impl Provider {
         if let Some(team) = &*team {
             return Ok(Arc::clone(team));
         }
-        let started = Team::new(self.target.workers).map_err(|error| Error::System(error.to_string()))?;
+        let started = Team::of(&self.target).map_err(|error| Error::System(error.to_string()))?;
         Ok(Arc::clone(team.insert(Arc::new(started))))
     }
 }

@@ -2,9 +2,8 @@
 
 use crate::isa::{CoreKind, Engine, Target};
 use crate::pack::PackLayout;
-use crate::table::{Family, MATMUL_F32_F32_F32, MATMUL_U8_I8_I32, Variant};
-use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
-use crate::ukr::matmul_u8_i8_i32::MatMulU8I8I32;
+use crate::rt::Worker;
+use crate::table::{Armed, MatMulFamily, Variant};
 
 /// Layout of a constant f32 right-hand side.
 pub fn f32_layout(target: &Target) -> PackLayout {
@@ -14,51 +13,61 @@ pub fn f32_layout(target: &Target) -> PackLayout {
     }
 }
 
+/// Layout of a constant f16 right-hand side; `None` when it is multiplied in f32.
+pub fn f16_layout(target: &Target) -> Option<PackLayout> {
+    match target.core {
+        CoreKind::Host => None,
+        CoreKind::X60 | CoreKind::A60 | CoreKind::X100 => Some(PackLayout::F16P32X1),
+        CoreKind::A100 => Some(PackLayout::F16P32X8),
+    }
+}
+
 /// Layout of a constant 8-bit right-hand side.
 pub fn i8_layout(target: &Target) -> PackLayout {
     match target.core {
         CoreKind::Host => PackLayout::HostI8,
-        CoreKind::X60 | CoreKind::A60 | CoreKind::X100 => PackLayout::I8P4X8,
-        CoreKind::A100 => PackLayout::I8P8X16,
+        CoreKind::X60 | CoreKind::X100 => PackLayout::I8P32X1,
+        CoreKind::A60 => PackLayout::I8P16X8,
+        CoreKind::A100 => PackLayout::I8P32X16,
     }
 }
 
-/// The variant for f32 products with weights of `layout`; `None` when the host engine has them.
-pub fn matmul_f32(core: CoreKind, layout: PackLayout) -> Option<&'static Variant<MatMulF32F32F32>> {
-    fastest(MATMUL_F32_F32_F32, core, layout)
+/// The fastest variant for weights of `layout`; `None` when the host engine has them.
+pub fn matmul<F: MatMulFamily>(core: CoreKind, layout: PackLayout) -> Option<&'static Variant<F>> {
+    F::VARIANTS.iter().find(|row| row.spec.layout == layout && row.needs.met_by(core.isa()))
 }
 
-/// The variant for 8-bit products with weights of `layout`; `None` when the host engine has them.
-pub fn matmul_int(core: CoreKind, layout: PackLayout) -> Option<&'static Variant<MatMulU8I8I32>> {
-    fastest(MATMUL_U8_I8_I32, core, layout)
-}
-
-fn fastest<F: Family>(rows: &'static [Variant<F>], core: CoreKind, layout: PackLayout) -> Option<&'static Variant<F>> {
-    rows.iter().find(|row| row.layout == layout && row.cores.contains(&core))
-}
-
-/// `variant` where this process can run it, else the scalar twin of its layout.
-pub(crate) fn runnable<F: Family>(rows: &'static [Variant<F>], variant: &'static Variant<F>) -> &'static Variant<F> {
-    if variant.runs_here() {
-        return variant;
-    }
-    let twin = rows.iter().find(|row| row.layout == variant.layout && row.engine == Engine::Scalar);
-    twin.expect("every layout has a scalar twin, which a test of the table asserts")
+/// `variant` where the worker's core can run it, else the scalar twin of its layout.
+pub(crate) fn arm<'w, F: MatMulFamily>(variant: &Variant<F>, worker: &Worker<'w>) -> Armed<'w, F> {
+    let twin = || {
+        let is_twin = |row: &&Variant<F>| row.spec.layout == variant.spec.layout && row.needs.engine == Engine::Scalar;
+        F::VARIANTS.iter().find(is_twin)?.arm(worker)
+    };
+    variant.arm(worker).or_else(twin).expect("every layout has a scalar twin, which a test of the table asserts")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ukr::matmul_f16_f16_f32::MatMulF16F16F32;
+    use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
+    use crate::ukr::matmul_u8_i8_i32::MatMulU8I8I32;
 
     #[test]
     fn every_target_has_kernels_for_its_layouts() {
-        for target in [Target::k1(), Target::k3(), Target::host(2)] {
-            let (f32_layout, i8_layout) = (f32_layout(&target), i8_layout(&target));
-            let host = target.core == CoreKind::Host;
-            assert_eq!(matmul_f32(target.core, f32_layout).is_none(), host);
-            assert_eq!(matmul_int(target.core, i8_layout).is_none(), host);
+        for (target, expected) in [
+            (Target::k1(), ["rvv_6x32x1", "rvv_6x32x1", "ime1_12x16x8"]),
+            (Target::k3(), ["rvv_16x32x8", "ime2_16x32x8", "ime2_16x32x16"]),
+            (Target { core: CoreKind::X60, ..Target::k1() }, ["rvv_6x32x1"; 3]),
+        ] {
+            let f32_kernel = matmul::<MatMulF32F32F32>(target.core, f32_layout(&target)).unwrap().name;
+            let f16_kernel = matmul::<MatMulF16F16F32>(target.core, f16_layout(&target).unwrap()).unwrap().name;
+            let i8_kernel = matmul::<MatMulU8I8I32>(target.core, i8_layout(&target)).unwrap().name;
+            assert_eq!([f32_kernel, f16_kernel, i8_kernel], expected);
         }
-        let layout_of = |target: Target| i8_layout(&target).name();
-        assert_eq!((layout_of(Target::k1()), layout_of(Target::k3())), ("i8p4x8", "i8p8x16"));
+        let host = Target::host(2);
+        assert!(matmul::<MatMulF32F32F32>(host.core, f32_layout(&host)).is_none());
+        assert!(matmul::<MatMulU8I8I32>(host.core, i8_layout(&host)).is_none());
+        assert!(f16_layout(&host).is_none());
     }
 }

@@ -64,7 +64,7 @@ impl Op for Gemm {
         inputs.extend(operands);
         let y = bind.output_f32(0, self.dtype, &[m, n])?;
         let shape = BatchShape { m, k, n, a_strides, b_strides, offsets: vec![[0, 0]] };
-        bind.step(BatchedMatMul::new(shape, self.alpha, epilogue), &inputs, &[y]);
+        bind.step(BatchedMatMul::new(bind.target(), shape, self.alpha, epilogue), &inputs, &[y]);
         Ok(())
     }
 }

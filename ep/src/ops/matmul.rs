@@ -183,7 +183,7 @@ impl Op for MatMul {
             BatchShape { m: a.rows, k: a.columns, n: b.columns, a_strides: a.strides, b_strides: b.strides, offsets };
         let inputs = [bind.input_f32(0)?, bind.input_f32(1)?];
         let y = bind.output_f32(0, self.dtype, &out)?;
-        bind.step(BatchedMatMul::new(shape, self.alpha, Epilogue::NONE), &inputs, &[y]);
+        bind.step(BatchedMatMul::new(bind.target(), shape, self.alpha, Epilogue::NONE), &inputs, &[y]);
         Ok(())
     }
 }

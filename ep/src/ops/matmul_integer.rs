@@ -91,7 +91,7 @@ impl Op for MatMulInteger {
         let right = RightSide { signed: self.signed[1], zero_point: b.has_input(3) };
         let y = b.output(0, DType::I32, &product.out)?;
         let shape = IntBatchShape { m, k, n, offsets: product.offsets };
-        b.step(BatchedMatMulInt::new(shape, left, right), &inputs, &[y]);
+        b.step(BatchedMatMulInt::new(b.target(), shape, left, right), &inputs, &[y]);
         Ok(())
     }
 }

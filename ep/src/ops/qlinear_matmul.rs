@@ -67,7 +67,7 @@ impl Op for QLinearMatMul {
         let sums = b.temp(DType::I32, len)?;
         let operands = [b.input(0)?, b.input(3)?, b.input(2)?, b.input(5)?];
         let shape = IntBatchShape { m, k, n, offsets: product.offsets };
-        b.step(BatchedMatMulInt::new(shape, left, right), &operands, &[sums]);
+        b.step(BatchedMatMulInt::new(b.target(), shape, left, right), &operands, &[sums]);
         let y = b.output(0, if y_signed { DType::I8 } else { DType::U8 }, &product.out)?;
         let operands = [sums, b.input(1)?, b.input(4)?, b.input(6)?, b.input(7)?];
         b.step(Requantize::new(len, n, y_signed), &operands, &[y]);

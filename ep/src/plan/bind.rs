@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kernels::driver::Driver;
+use kernels::isa::Target;
 use kernels::mem::AlignedBuf;
 use kernels::ops::convert::{F16ToF32, F32ToF16};
 use kernels::tensor::{DType, Dims, Element, checked_elements, elements};
@@ -43,6 +44,11 @@ pub struct Bind<'p> {
 impl<'p> Bind<'p> {
     pub(super) fn new(planner: &'p mut Planner, node: &'p PlanNode) -> Self {
         Self { planner, outputs: vec![None; node.outputs.len()], node, narrow: Vec::new() }
+    }
+
+    /// What the program is planned for.
+    pub fn target(&self) -> &Target {
+        &self.planner.target
     }
 
     fn bound(&self, index: usize) -> Result<&Bound, BindError> {

@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kernels::driver::Driver;
+use kernels::isa::Target;
 use kernels::mem::{AlignedBuf, Workspace};
 use kernels::ops::copy::Copy;
 use kernels::rt::Team;
@@ -49,14 +50,15 @@ const FOLD_LIMIT: usize = 1 << 20;
 
 /// Collects the steps of a program while operators bind their shapes.
 pub(crate) struct Planner {
+    pub(super) target: Target,
     values: Vec<Option<Bound>>,
     buffers: Vec<BufferSpec>,
     steps: Vec<Step>,
 }
 
 impl Planner {
-    pub fn new(slots: usize) -> Self {
-        Self { values: vec![None; slots], buffers: Vec::new(), steps: Vec::new() }
+    pub fn new(target: Target, slots: usize) -> Self {
+        Self { target, values: vec![None; slots], buffers: Vec::new(), steps: Vec::new() }
     }
 
     /// Gives `slot` fixed contents.

@@ -1,9 +1,11 @@
 //! What a plan is made for: core kinds, instruction sets and their geometry.
 
+mod extensions;
 mod probe;
 mod target;
 mod tile;
 
-pub use probe::physical_cores;
+pub use extensions::{Isa, Needs};
+pub use probe::{isa_of_this_thread, physical_cores};
 pub use target::{CoreKind, Engine, Target};
 pub use tile::{BlockShape, TileShape};

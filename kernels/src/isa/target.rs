@@ -1,3 +1,5 @@
+use super::Isa;
+
 /// Kind of core. All workers of one team are of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CoreKind {
@@ -11,6 +13,19 @@ pub enum CoreKind {
     A100,
     /// The development machine, served by the host engine.
     Host,
+}
+
+impl CoreKind {
+    /// What plans for this kind may rely on; nothing on the host, whose engine hides it.
+    pub const fn isa(self) -> Isa {
+        let vectors = Isa { vlen: 256, f16: true, ..Isa::SCALAR };
+        match self {
+            CoreKind::X60 | CoreKind::X100 => vectors,
+            CoreKind::A60 => Isa { ime1: true, ..vectors },
+            CoreKind::A100 => Isa { vlen: 1024, ime2: true, ..vectors },
+            CoreKind::Host => Isa::SCALAR,
+        }
+    }
 }
 
 /// Which family of implementations a kernel variant belongs to.
@@ -58,15 +73,6 @@ impl Target {
     pub const fn with_workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
-    }
-
-    /// Vector register length in bits; 0 on the host, whose engine hides it.
-    pub const fn vlen(&self) -> usize {
-        match self.core {
-            CoreKind::X60 | CoreKind::A60 | CoreKind::X100 => 256,
-            CoreKind::A100 => 1024,
-            CoreKind::Host => 0,
-        }
     }
 
     /// Short name, as the option `target` spells it.

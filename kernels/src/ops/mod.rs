@@ -3,6 +3,7 @@
 pub mod arg;
 pub mod arithmetic;
 pub mod attention;
+mod blocks;
 pub mod broadcast;
 pub mod cast;
 pub mod clip;

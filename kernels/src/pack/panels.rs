@@ -1,74 +1,102 @@
-use rten_tensor::Matrix;
-use rten_tensor::prelude::*;
+use rayon::prelude::*;
 
-use crate::isa::TileShape;
 use crate::mem::AlignedBuf;
 use crate::tensor::Element;
+
+/// Rows of numbers to pack: element `[row, depth]` is `data[row * strides[0] + depth * strides[1]]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a, T> {
+    pub data: &'a [T],
+    pub rows: usize,
+    pub k: usize,
+    pub strides: [usize; 2],
+}
+
+impl<'a, T: Element> Rows<'a, T> {
+    /// Row-major `[rows, k]`.
+    pub fn contiguous(data: &'a [T], rows: usize, k: usize) -> Self {
+        Self { data, rows, k, strides: [k, 1] }
+    }
+
+    /// `count` rows from `first` on.
+    pub fn part(self, first: usize, count: usize) -> Self {
+        let data = if self.k == 0 { &[] } else { &self.data[first * self.strides[0]..] };
+        Self { data, rows: count, ..self }
+    }
+}
 
 /// Elements of a panel that is `width` wide and `k` deep, in groups of `k_group`.
 pub(crate) fn panel_len(width: usize, k: usize, k_group: usize) -> usize {
     width * k.next_multiple_of(k_group)
 }
 
-/// Packs `b` (`[k, n]`, any strides) as panels of `width` columns: `[n / width][k / k_group][width][k_group]`, rounded up,
-/// with zeros where `b` ends.
-pub(crate) fn pack_columns<T: Element>(b: Matrix<'_, T>, width: usize, k_group: usize) -> AlignedBuf {
-    let [k, n] = b.shape();
-    let panel_len = panel_len(width, k, k_group);
-    let mut packed = AlignedBuf::zeroed(n.div_ceil(width) * panel_len * size_of::<T>());
-    let panels = bytemuck::cast_slice_mut::<u8, T>(&mut packed);
-    for column in 0..n {
-        let panel = &mut panels[column / width * panel_len..][..panel_len];
-        for (depth, &x) in b.slice((.., column)).iter().enumerate() {
-            let (group, inside) = (depth / k_group, depth % k_group);
-            panel[(group * width + column % width) * k_group + inside] = x;
-        }
+/// Packs up to `width` rows as `[k / k_group][width][k_group]`, rounded up, with zeros where they end.
+///
+/// # Panics
+/// When `panel` does not have [`panel_len`] elements.
+pub(crate) fn pack_panel<T: Element>(rows: Rows<'_, T>, width: usize, k_group: usize, panel: &mut [T]) {
+    let Rows { data, rows: count, k, strides: [row_stride, k_stride] } = rows;
+    assert_eq!(panel.len(), panel_len(width, k, k_group), "length of a panel");
+    if count < width || !k.is_multiple_of(k_group) {
+        panel.fill(T::zeroed());
     }
-    packed
-}
-
-/// Packs `a` (row-major `[rows, k]`) as panels of `tile.m` rows: `[rows / m][k / tile.k][m][tile.k]`, rounded up, with
-/// zeros where `a` ends. `packed` has as many elements as that.
-pub(crate) fn pack_rows<T: Element>(a: &[T], k: usize, tile: TileShape, packed: &mut [T]) {
-    packed.fill(T::zeroed());
-    if k == 0 {
+    if k_group == 1 && row_stride == 1 {
+        for (depth, step) in panel.chunks_exact_mut(width).enumerate() {
+            step[..count].copy_from_slice(&data[depth * k_stride..][..count]);
+        }
         return;
     }
-    let panel_len = panel_len(tile.m, k, tile.k);
-    for (row, a) in a.chunks_exact(k).enumerate() {
-        let panel = &mut packed[row / tile.m * panel_len..][..panel_len];
-        for (group, a) in a.chunks(tile.k).enumerate() {
-            panel[(group * tile.m + row % tile.m) * tile.k..][..a.len()].copy_from_slice(a);
+    for row in 0..count {
+        for (group, first) in (0..k).step_by(k_group).enumerate() {
+            let len = k_group.min(k - first);
+            let from = &data[row * row_stride + first * k_stride..];
+            let to = &mut panel[(group * width + row) * k_group..][..len];
+            if k_stride == 1 {
+                to.copy_from_slice(&from[..len]);
+            } else {
+                to.iter_mut().zip(from.iter().step_by(k_stride)).for_each(|(to, &from)| *to = from);
+            }
         }
     }
+}
+
+/// Packs rows as panels of `width`, one after the other; in parallel when called inside a rayon pool.
+pub(crate) fn pack_panels<T: Element>(rows: Rows<'_, T>, width: usize, k_group: usize) -> AlignedBuf {
+    let panel_len = panel_len(width, rows.k, k_group);
+    let mut packed = AlignedBuf::zeroed(rows.rows.div_ceil(width) * panel_len * size_of::<T>());
+    if panel_len > 0 {
+        let panels = bytemuck::cast_slice_mut::<u8, T>(&mut packed).par_chunks_exact_mut(panel_len);
+        panels.enumerate().for_each(|(index, panel)| {
+            let first = index * width;
+            pack_panel(rows.part(first, width.min(rows.rows - first)), width, k_group, panel);
+        });
+    }
+    packed
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::matrix;
 
     #[test]
     fn every_element_has_its_place_and_the_rest_is_zero() {
-        for (k, n) in [(1, 1), (8, 4), (9, 5), (16, 8), (17, 33), (0, 3), (3, 0)] {
-            let b: Vec<i8> = (0..k * n).map(|i| (i % 127 + 1) as i8).collect();
+        for (rows, k) in [(1, 1), (4, 8), (5, 9), (8, 16), (33, 17), (3, 0), (0, 3)] {
+            let data: Vec<i8> = (0..k * rows).map(|i| (i % 127 + 1) as i8).collect();
             for (width, k_group) in [(4, 8), (8, 16), (32, 1)] {
-                let packed = pack_columns(matrix(&b, [k, n], [n, 1]), width, k_group);
-                let depth = k.next_multiple_of(k_group);
-                assert_eq!(packed.len(), n.next_multiple_of(width) * depth);
-                for (index, &x) in packed.iter().enumerate() {
-                    let (panel, inside) = (index / (width * depth), index % (width * depth));
-                    let (group, column, lane) =
-                        (inside / (width * k_group), inside / k_group % width, inside % k_group);
-                    let (row, column) = (group * k_group + lane, panel * width + column);
-                    let expected = if row < k && column < n { b[row * n + column] } else { 0 };
-                    assert_eq!(x as i8, expected, "{k} x {n} in p{width}x{k_group}, byte {index}");
+                for strides in [[k, 1], [1, rows]] {
+                    let packed = pack_panels(Rows { data: &data, rows, k, strides }, width, k_group);
+                    let depth = k.next_multiple_of(k_group);
+                    assert_eq!(packed.len(), rows.next_multiple_of(width) * depth);
+                    for (index, &x) in packed.iter().enumerate() {
+                        let (panel, inside) = (index / (width * depth), index % (width * depth));
+                        let (group, row, lane) =
+                            (inside / (width * k_group), inside / k_group % width, inside % k_group);
+                        let (row, depth) = (panel * width + row, group * k_group + lane);
+                        let inside = row < rows && depth < k;
+                        let expected = if inside { data[row * strides[0] + depth * strides[1]] } else { 0 };
+                        assert_eq!(x as i8, expected, "{rows} x {k} in p{width}x{k_group}, byte {index}");
+                    }
                 }
-                // Rows of the transpose are packed like columns.
-                let mut rows = vec![0x55u8 as i8; packed.len()];
-                let transposed: Vec<i8> = (0..k * n).map(|i| b[i % k.max(1) * n + i / k.max(1)]).collect();
-                pack_rows(&transposed, k, TileShape { m: width, n: 1, k: k_group }, &mut rows);
-                assert_eq!(bytemuck::cast_slice::<i8, u8>(&rows), &*packed);
             }
         }
     }

@@ -1,9 +1,10 @@
 use std::fmt;
 
+use half::f16;
 use rten_tensor::Matrix;
 use rten_tensor::prelude::*;
 
-use super::{PackLayout, pack_columns};
+use super::{PackLayout, Rows, pack_panels, panel_len};
 use crate::driver::RunError;
 use crate::host::{self, F32Panels, I8Panels};
 use crate::mem::AlignedBuf;
@@ -34,6 +35,7 @@ enum Storage {
 #[derive(Clone, Copy, Debug)]
 pub enum WeightData<'a> {
     F32(&'a [f32]),
+    F16(&'a [f16]),
     I8(&'a [i8]),
     U8(&'a [u8]),
 }
@@ -75,31 +77,32 @@ impl PackedWeights {
     /// [`PackError`] when the number or type of the elements is wrong.
     pub fn pack(layout: PackLayout, source: WeightSource<'_>) -> Result<Self, PackError> {
         let WeightSource { k, n, .. } = source;
-        match (layout, source.data) {
-            (PackLayout::HostF32, WeightData::F32(data)) => {
-                let storage = Storage::HostF32(F32Panels::pack(source.matrix(data)?));
-                Ok(Self { storage, ..Self::planned(layout, k, n) })
+        let storage = match (layout, source.data) {
+            (PackLayout::HostF32, WeightData::F32(data)) => Storage::HostF32(F32Panels::pack(source.matrix(data)?)),
+            (PackLayout::F32P32X1, WeightData::F32(data)) => Storage::Panels(source.panels(data, layout)?),
+            (PackLayout::F16P32X1 | PackLayout::F16P32X8, WeightData::F16(data)) => {
+                Storage::Panels(source.panels(data, layout)?)
             }
-            (PackLayout::F32P32X1, WeightData::F32(data)) => {
-                let panels = pack_columns(source.matrix(data)?, layout.panel(), layout.k_group());
-                Ok(Self { storage: Storage::Panels(panels), ..Self::planned(layout, k, n) })
-            }
-            (_, WeightData::I8(data)) => Self::pack_i8(layout, source.matrix(data)?, 0),
+            (_, WeightData::I8(data)) => return Self::pack_i8(layout, source, data, 0),
             (_, WeightData::U8(data)) => {
                 let signed: Vec<i8> = data.iter().map(|&x| (x ^ 0x80) as i8).collect();
-                Self::pack_i8(layout, source.matrix(&signed)?, 128)
+                return Self::pack_i8(layout, source, &signed, 128);
             }
-            _ => Err(PackError::Element { layout }),
-        }
+            _ => return Err(PackError::Element { layout }),
+        };
+        Ok(Self { storage, ..Self::planned(layout, k, n) })
     }
 
-    fn pack_i8(layout: PackLayout, b: Matrix<'_, i8>, offset: i32) -> Result<Self, PackError> {
+    fn pack_i8(layout: PackLayout, source: WeightSource<'_>, data: &[i8], offset: i32) -> Result<Self, PackError> {
+        let b = source.matrix(data)?;
         let storage = match layout {
             PackLayout::HostI8 => Storage::HostI8(I8Panels::pack(b)),
-            PackLayout::I8P4X8 | PackLayout::I8P8X16 => {
-                Storage::Panels(pack_columns(b, layout.panel(), layout.k_group()))
+            PackLayout::I8P32X1 | PackLayout::I8P16X8 | PackLayout::I8P32X16 => {
+                Storage::Panels(source.panels(data, layout)?)
             }
-            PackLayout::HostF32 | PackLayout::F32P32X1 => return Err(PackError::Element { layout }),
+            PackLayout::HostF32 | PackLayout::F32P32X1 | PackLayout::F16P32X1 | PackLayout::F16P32X8 => {
+                return Err(PackError::Element { layout });
+            }
         };
         let sum = |column| b.slice((.., column)).iter().map(|&x: &i8| i32::from(x)).sum();
         let column_sums = (0..b.size(1)).map(sum).collect();
@@ -137,10 +140,13 @@ impl PackedWeights {
         }
     }
 
-    /// The panels of `layout`, a layout of the chips.
-    pub(crate) fn panels<T: Element>(&self, layout: PackLayout) -> Result<&[T], RunError> {
+    /// Panel `index` of `layout`, a layout of the chips.
+    pub(crate) fn panel<T: Element>(&self, layout: PackLayout, index: usize) -> Result<&[T], RunError> {
         match &self.storage {
-            Storage::Panels(panels) if self.layout == layout => Ok(bytemuck::cast_slice(panels)),
+            Storage::Panels(panels) if self.layout == layout => {
+                let len = panel_len(layout.panel(), self.k, layout.k_group());
+                Ok(&bytemuck::cast_slice(panels)[index * len..(index + 1) * len])
+            }
             _ => Err(self.mismatch(layout)),
         }
     }
@@ -163,11 +169,20 @@ impl PackedWeights {
 
 impl WeightSource<'_> {
     fn matrix<'a, T>(&self, data: &'a [T]) -> Result<Matrix<'a, T>, PackError> {
+        self.check(data.len())?;
+        Ok(host::matrix(data, [self.k, self.n], if self.transposed { [1, self.k] } else { [self.n, 1] }))
+    }
+
+    fn panels<T: Element>(&self, data: &[T], layout: PackLayout) -> Result<AlignedBuf, PackError> {
+        self.check(data.len())?;
+        let strides = if self.transposed { [self.k, 1] } else { [1, self.n] };
+        let columns = Rows { data, rows: self.n, k: self.k, strides };
+        Ok(pack_panels(columns, layout.panel(), layout.k_group()))
+    }
+
+    fn check(&self, given: usize) -> Result<(), PackError> {
         let (k, n) = (self.k, self.n);
-        if k.checked_mul(n) != Some(data.len()) {
-            return Err(PackError::Size { given: data.len(), k, n });
-        }
-        Ok(host::matrix(data, [k, n], if self.transposed { [1, k] } else { [n, 1] }))
+        if k.checked_mul(n) == Some(given) { Ok(()) } else { Err(PackError::Size { given, k, n }) }
     }
 }
 

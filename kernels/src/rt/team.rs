@@ -5,6 +5,7 @@ use std::thread::{self, JoinHandle, Thread};
 
 use super::barrier::Barrier;
 use super::worker::Worker;
+use crate::isa::{Isa, Target, isa_of_this_thread};
 
 /// A fixed set of ranks that run a closure together. The calling thread is rank 0; the others are resident threads
 /// that spin a little between runs and then park.
@@ -55,17 +56,31 @@ struct Shared {
     parked: Vec<AtomicBool>,
     barrier: Barrier,
     size: usize,
+    /// Bound of what ranks may execute.
+    limit: Option<Isa>,
 }
 
 /// Spins of a resident that waits for its next job, before it parks: some tens of microseconds.
 const IDLE_SPINS: u32 = 4_000;
 
 impl Team {
-    /// A team of `size` ranks, at least one.
+    /// A team of `size` ranks, at least one, that use all that their cores can execute.
     ///
     /// # Errors
     /// [`TeamError::Spawn`]; the threads that did start are joined.
     pub fn new(size: usize) -> Result<Self, TeamError> {
+        Self::start(size, None)
+    }
+
+    /// The workers of `target`, which use what both its kind of core and theirs can execute.
+    ///
+    /// # Errors
+    /// [`TeamError::Spawn`]; the threads that did start are joined.
+    pub fn of(target: &Target) -> Result<Self, TeamError> {
+        Self::start(target.workers, Some(target.core.isa()))
+    }
+
+    fn start(size: usize, limit: Option<Isa>) -> Result<Self, TeamError> {
         let size = size.max(1);
         let shared = Arc::new(Shared {
             epoch: AtomicUsize::new(0),
@@ -76,6 +91,7 @@ impl Team {
             parked: (1..size).map(|_| AtomicBool::new(false)).collect(),
             barrier: Barrier::new(size),
             size,
+            limit,
         });
         let mut team = Self { shared, threads: Vec::with_capacity(size - 1), turn: Mutex::new(()) };
         for rank in 1..size {
@@ -111,7 +127,7 @@ impl Team {
             shared.epoch.fetch_add(1, Ordering::SeqCst);
             self.wake();
         }
-        shared.call(job, 0);
+        shared.call(job, 0, shared.isa());
         let mut spins = 0u32;
         while shared.running.load(Ordering::Acquire) != 0 {
             spins += 1;
@@ -143,8 +159,14 @@ impl Drop for Team {
 }
 
 impl Shared {
-    fn call(&self, job: &Job<'_>, rank: usize) {
-        let worker = Worker::new(rank, self.size, &self.barrier);
+    /// What the calling thread may execute.
+    fn isa(&self) -> Isa {
+        let isa = isa_of_this_thread();
+        self.limit.map_or(isa, |limit| isa.and(limit))
+    }
+
+    fn call(&self, job: &Job<'_>, rank: usize, isa: Isa) {
+        let worker = Worker::new(rank, self.size, &self.barrier, isa);
         if catch_unwind(AssertUnwindSafe(|| job(&worker))).is_err() {
             self.panicked.store(true, Ordering::Release);
             self.barrier.poison();
@@ -176,12 +198,13 @@ impl Shared {
 }
 
 fn reside(shared: &Shared, rank: usize) {
+    let isa = shared.isa();
     let mut epoch = 0;
     while let Some(next) = shared.next_epoch(epoch, rank) {
         epoch = next;
         let job = *shared.job.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(job) = job {
-            shared.call(job, rank);
+            shared.call(job, rank, isa);
         }
         shared.running.fetch_sub(1, Ordering::Release);
     }

@@ -1,17 +1,19 @@
 use std::ops::Range;
 
 use super::barrier::{Barrier, Poisoned};
+use crate::isa::Isa;
 
 /// One rank inside [`super::Team::run`].
 pub struct Worker<'a> {
     rank: usize,
     size: usize,
     barrier: &'a Barrier,
+    isa: Isa,
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(rank: usize, size: usize, barrier: &'a Barrier) -> Self {
-        Self { rank, size, barrier }
+    pub(super) fn new(rank: usize, size: usize, barrier: &'a Barrier, isa: Isa) -> Self {
+        Self { rank, size, barrier, isa }
     }
 
     pub fn rank(&self) -> usize {
@@ -20,6 +22,11 @@ impl<'a> Worker<'a> {
 
     pub fn size(&self) -> usize {
         self.size
+    }
+
+    /// What this rank's core can execute, and its team may use.
+    pub fn isa(&self) -> Isa {
+        self.isa
     }
 
     /// Waits until every rank has arrived. Writes before it are visible to all ranks after it.
@@ -54,7 +61,7 @@ mod tests {
                 for grain in [1, 8, 64] {
                     let mut next = 0;
                     for rank in 0..size {
-                        let share = Worker::new(rank, size, &barrier).share(total, grain);
+                        let share = Worker::new(rank, size, &barrier, Isa::SCALAR).share(total, grain);
                         assert_eq!(share.start, next);
                         assert!(share.start == total || share.start.is_multiple_of(grain));
                         next = share.end;

@@ -1,6 +1,53 @@
-//! Micro-kernels: a folder for each family, named `<op>_<lhs>_<rhs>_<out>`. The contract of a family is written on its
-//! `Args`. The innermost loops of the chips live here, and beside them, for each layout, a scalar twin that any machine can
-//! run.
+//! Micro-kernels: a folder for each family, named `<op>_<lhs>_<rhs>_<out>`. The innermost loops of the chips live here, and
+//! beside them, for each layout, a scalar twin that any machine can run.
 
+#[cfg(target_arch = "riscv64")]
+mod broadcast;
+#[cfg(target_arch = "riscv64")]
+mod ime2;
+pub mod matmul_f16_f16_f32;
 pub mod matmul_f32_f32_f32;
 pub mod matmul_u8_i8_i32;
+
+/// One block of a matrix product `C = A x B`: some rows by one panel of columns, both sides packed.
+///
+/// With the tile `m x n x k` of the variant, `p` columns in a panel of its layout and `rows` a multiple of `m` up to that of
+/// its block, at least one:
+///
+/// - `A` is `[k_groups][rows][k]`, `B` is `[k_groups][p][k]`, both without gaps. `k_groups` may be 0.
+/// - `C` is row-major; `rows` rows of `p` numbers are written.
+#[repr(C)]
+pub struct MatMulArgs<A, B, C> {
+    pub a: *const A,
+    pub b: *const B,
+    pub c: *mut C,
+    /// Bytes from one row of `C` to the next.
+    pub c_stride: usize,
+    pub k_groups: usize,
+    pub rows: usize,
+}
+
+/// The scalar twin of a layout with panels of `P` columns in groups of `K`; `mul_add(sum, a, b)` is `sum + a b`.
+///
+/// # Safety
+/// The contract of [`MatMulArgs`].
+unsafe fn scalar<A: Copy, B: Copy, C: Copy + Default, const P: usize, const K: usize>(
+    args: &MatMulArgs<A, B, C>,
+    mul_add: impl Fn(C, A, B) -> C,
+) {
+    for row in 0..args.rows {
+        let mut sums = [C::default(); P];
+        for group in 0..args.k_groups {
+            // SAFETY: the contract gives both sides `k_groups` groups of so many numbers.
+            let (a, b) = unsafe {
+                let a = args.a.add((group * args.rows + row) * K);
+                (&*a.cast::<[A; K]>(), &*args.b.add(group * P * K).cast::<[[B; K]; P]>())
+            };
+            for (sum, b) in sums.iter_mut().zip(b) {
+                *sum = a.iter().zip(b).fold(*sum, |sum, (&a, &b)| mul_add(sum, a, b));
+            }
+        }
+        // SAFETY: the contract makes these columns part of `C`.
+        unsafe { args.c.byte_add(row * args.c_stride).copy_from_nonoverlapping(sums.as_ptr(), P) };
+    }
+}

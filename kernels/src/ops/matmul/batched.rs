@@ -1,11 +1,15 @@
 use std::fmt;
+use std::ops::Range;
 
-use super::engine::{HOST_GRAIN, HOST_ROWS};
+use super::engine::{Engine, columns};
 use crate::driver::{Driver, RunError};
-use crate::host::{self, F32Panel, PANEL};
-use crate::ops::epilogue::{Block, Epilogue, Tile};
+use crate::isa::Target;
+use crate::mem::Scratch;
+use crate::ops::epilogue::{Block, Epilogue, EpilogueOperands, Tile};
 use crate::ops::ranks;
+use crate::pack::Rows;
 use crate::rt::Worker;
+use crate::select;
 use crate::tape::Io;
 
 /// `Y[i] = epilogue(alpha * A[i] x B[i])` for each matrix `i` of a batch, both sides known at run time only.
@@ -14,6 +18,7 @@ use crate::tape::Io;
 /// one matrix of `batch * m` rows. Output: `Y` (f32), `[batch, m, n]` row-major.
 pub struct BatchedMatMul {
     shape: BatchShape,
+    engine: Engine,
     alpha: f32,
     epilogue: Epilogue,
 }
@@ -33,50 +38,80 @@ pub struct BatchShape {
 }
 
 impl BatchedMatMul {
-    pub fn new(shape: BatchShape, alpha: f32, epilogue: Epilogue) -> Self {
-        Self { shape, alpha, epilogue }
+    pub fn new(target: &Target, shape: BatchShape, alpha: f32, epilogue: Epilogue) -> Self {
+        let engine = Engine::new(target.core, select::f32_layout(target));
+        Self { shape, engine, alpha, epilogue }
     }
 }
 
 impl fmt::Display for BatchedMatMul {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BatchShape { m, k, n, offsets, .. } = &self.shape;
-        write!(f, "matmul batch={} m={m} n={n} k={k}{}", offsets.len(), self.epilogue)
+        write!(f, "matmul batch={} m={m} n={n} k={k}{} by {}", offsets.len(), self.epilogue, self.engine.name())
     }
 }
 
 impl Driver for BatchedMatMul {
     fn scratch(&self) -> usize {
-        HOST_ROWS.min(self.shape.m) * PANEL * size_of::<f32>()
+        let (rows, k) = (self.engine.rows().min(self.shape.m), self.shape.k);
+        Scratch::bytes::<f32>(self.engine.tile_len(rows))
+            + Scratch::bytes::<f32>(self.engine.left_len(rows, k))
+            + Scratch::bytes::<f32>(self.engine.right_len(k))
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
-        let &BatchShape { m, k, n, a_strides, b_strides, ref offsets } = &self.shape;
-        let (a, b, out) = (io.input::<f32>(0), io.input::<f32>(1), io.output::<f32>(0));
+        let (engine, strip) = (self.engine, self.engine.strip());
+        let BatchShape { m, k, n, ref offsets, .. } = self.shape;
         let operands = self.epilogue.operands(io, 2);
         self.epilogue.check(offsets.len() * m, n, &operands);
-        let panels = n.div_ceil(PANEL);
-        let strips = ranks::Matrix { m, row_grain: HOST_GRAIN, panels: offsets.len() * panels, panel: PANEL.min(n), k };
-        let (rows, share) = strips.share(worker);
-        let tile: &mut [f32] = bytemuck::cast_slice_mut(scratch);
-        for strip in share {
-            let (product, panel) = (strip / panels, strip % panels);
-            let [a_offset, b_offset] = offsets[product];
-            let a = host::matrix(&a[a_offset..], [m, k], a_strides);
-            let b = host::matrix(&b[b_offset..], [k, n], b_strides);
-            let columns = panel * PANEL..((panel + 1) * PANEL).min(n);
-            let packed = F32Panel::pack_again(b.slice((.., columns.clone())));
-            for start in rows.clone().step_by(HOST_ROWS) {
-                let rows = start..(start + HOST_ROWS).min(rows.end);
-                let sums = &mut tile[..rows.len() * columns.len()];
-                packed.multiply(a.slice((rows.clone(), ..)), self.alpha, sums)?;
-                let first = product * m;
-                let block = Block { rows: first + rows.start..first + rows.end, columns: columns.clone() };
-                // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
-                unsafe { self.epilogue.store(Tile { sums, columns: columns.len() }, &block, &operands, out, n) };
-            }
-            packed.give_back();
+        let strips = n.div_ceil(strip);
+        let matrix =
+            ranks::Matrix { m, row_grain: engine.grain(), panels: offsets.len() * strips, panel: strip.min(n), k };
+        let (rows, share) = matrix.share(worker);
+        let (block_rows, mut scratch) = (engine.rows().min(m), Scratch::new(scratch));
+        let tile = scratch.take(engine.tile_len(block_rows));
+        let left = scratch.take(engine.left_len(block_rows, k));
+        let right = scratch.take(engine.right_len(k));
+        for index in share {
+            let (product, columns) = (index / strips, columns(strip, index % strips, n));
+            self.run_strip(worker, io, &operands, Part { product, rows: rows.clone(), columns }, [tile, left, right])?;
         }
         Ok(())
+    }
+}
+
+/// Some rows of a strip of columns of one product.
+struct Part {
+    product: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl BatchedMatMul {
+    fn run_strip(
+        &self,
+        worker: &Worker<'_>,
+        io: &Io<'_>,
+        operands: &EpilogueOperands<'_>,
+        Part { product, rows, columns }: Part,
+        [tile, left, right]: [&mut [f32]; 3],
+    ) -> Result<(), RunError> {
+        let (engine, &BatchShape { m, k, n, a_strides, b_strides, ref offsets }) = (self.engine, &self.shape);
+        let [a_offset, b_offset] = offsets[product];
+        let a = Rows { data: &io.input::<f32>(0)[a_offset..], rows: m, k, strides: a_strides };
+        let b = Rows { data: &io.input::<f32>(1)[b_offset..], rows: n, k, strides: [b_strides[1], b_strides[0]] };
+        engine.with_strip(b.part(columns.start, columns.len()), right, |strip| {
+            for start in rows.clone().step_by(engine.rows()) {
+                let rows = start..(start + engine.rows()).min(rows.end);
+                let left = engine.left(a.part(rows.start, rows.len()), left);
+                let shape = [rows.len(), columns.len(), k];
+                let width = engine.multiply(worker, &left, &strip, shape, self.alpha, tile)?;
+                let rows = product * m + rows.start..product * m + rows.end;
+                let block = Block { rows, columns: columns.clone() };
+                // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
+                unsafe { self.epilogue.store(Tile { sums: tile, columns: width }, &block, operands, io.output(0), n) };
+            }
+            Ok(())
+        })
     }
 }

@@ -1,13 +1,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::engine::Engine;
+use super::engine::{Engine, columns};
 use crate::driver::{Driver, RunError};
-use crate::host;
 use crate::isa::Target;
+use crate::mem::Scratch;
 use crate::ops::epilogue::{Block, Epilogue, Tile};
 use crate::ops::ranks;
-use crate::pack::PackedWeights;
+use crate::pack::{PackedWeights, Rows};
 use crate::rt::Worker;
 use crate::tape::Io;
 
@@ -33,7 +33,7 @@ impl MatMul {
         weights: Arc<PackedWeights>,
         epilogue: Epilogue,
     ) -> Self {
-        Self { m, a_transposed, alpha, engine: Engine::new(target, &weights), weights, epilogue }
+        Self { m, a_transposed, alpha, engine: Engine::new(target.core, weights.layout()), weights, epilogue }
     }
 }
 
@@ -47,26 +47,35 @@ impl fmt::Display for MatMul {
 
 impl Driver for MatMul {
     fn scratch(&self) -> usize {
-        self.engine.rows().min(self.m) * self.engine.strip() * size_of::<f32>()
+        let rows = self.engine.rows().min(self.m);
+        Scratch::bytes::<f32>(self.engine.tile_len(rows))
+            + Scratch::bytes::<f32>(self.engine.left_len(rows, self.weights.k()))
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
         let (m, k, n, strip) = (self.m, self.weights.k(), self.weights.n(), self.engine.strip());
         let strides = if self.a_transposed { [1, m] } else { [k, 1] };
-        let a = host::matrix(io.input::<f32>(0), [m, k], strides);
+        let a = Rows { data: io.input::<f32>(0), rows: m, k, strides };
         let operands = self.epilogue.operands(io, 1);
         self.epilogue.check(m, n, &operands);
         let out = io.output::<f32>(0);
         let shape =
             ranks::Matrix { m, row_grain: self.engine.grain(), panels: n.div_ceil(strip), panel: strip.min(n), k };
         let (rows, share) = shape.share(worker);
-        let tile: &mut [f32] = bytemuck::cast_slice_mut(scratch);
+        if share.is_empty() {
+            return Ok(());
+        }
+        let (block_rows, mut scratch) = (self.engine.rows().min(m), Scratch::new(scratch));
+        let tile = scratch.take(self.engine.tile_len(block_rows));
+        let packed = scratch.take(self.engine.left_len(block_rows, k));
         for start in rows.clone().step_by(self.engine.rows()) {
             let rows = start..(start + self.engine.rows()).min(rows.end);
-            let a = a.slice((rows.clone(), ..));
+            let left = self.engine.left(a.part(rows.start, rows.len()), packed);
             for index in share.clone() {
-                let columns = index * strip..((index + 1) * strip).min(n);
-                let width = self.engine.multiply(&self.weights, a, &columns, self.alpha, tile)?;
+                let columns = columns(strip, index, n);
+                let right = self.engine.strip_of(&self.weights, index)?;
+                let shape = [rows.len(), columns.len(), k];
+                let width = self.engine.multiply(worker, &left, &right, shape, self.alpha, tile)?;
                 let sums = Tile { sums: tile, columns: width };
                 // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
                 unsafe { self.epilogue.store(sums, &Block { rows: rows.clone(), columns }, &operands, out, n) };

@@ -1,41 +1,49 @@
 use std::ops::Range;
 
-use rten_tensor::prelude::*;
-use rten_tensor::{Matrix, Storage};
+use rten_tensor::Matrix;
 
 use crate::driver::RunError;
-use crate::host;
-use crate::isa::Target;
-use crate::pack::{PackedWeights, panel_len};
-use crate::select;
-use crate::table::{MATMUL_F32_F32_F32, Variant};
-use crate::ukr::matmul_f32_f32_f32::{Args, MatMulF32F32F32};
+use crate::host::{self, F32Panel};
+use crate::isa::CoreKind;
+use crate::ops::blocks::Blocks;
+use crate::pack::{PackLayout, PackedWeights, Rows};
+use crate::rt::Worker;
+use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
 
 /// What multiplies a strip of columns with a block of rows.
 #[derive(Clone, Copy)]
 pub(super) enum Engine {
     Host,
-    /// Blocks of this variant.
-    Blocks(&'static Variant<MatMulF32F32F32>),
+    Blocks(Blocks<MatMulF32F32F32>),
+}
+
+/// Rows of the left-hand side as an engine reads them.
+pub(super) enum Left<'a> {
+    Host(Matrix<'a, f32>),
+    Blocks(&'a [f32]),
+}
+
+/// A strip of columns of the right-hand side as an engine reads it.
+pub(super) enum Strip<'a> {
+    Host(&'a F32Panel),
+    Blocks(&'a [f32]),
 }
 
 /// Rows of a block of the host engine: two of `rten`'s row blocks, each of eleven tiles of six.
-pub(super) const HOST_ROWS: usize = 132;
+const HOST_ROWS: usize = 132;
 /// A multiple of the rows of `rten`'s f32 tiles.
-pub(super) const HOST_GRAIN: usize = 6;
-/// Rows that read a strip while it is in the cache of a chip's core.
-const CHIP_ROWS: usize = 48;
+const HOST_GRAIN: usize = 6;
 
 impl Engine {
-    pub fn new(target: &Target, weights: &PackedWeights) -> Self {
-        select::matmul_f32(target.core, weights.layout()).map_or(Self::Host, Self::Blocks)
+    pub fn new(core: CoreKind, layout: PackLayout) -> Self {
+        Blocks::new(core, layout).map_or(Self::Host, Self::Blocks)
     }
 
     /// Name of the variant.
     pub fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
-            Self::Blocks(variant) => variant.name,
+            Self::Blocks(blocks) => blocks.name(),
         }
     }
 
@@ -43,7 +51,7 @@ impl Engine {
     pub fn strip(self) -> usize {
         match self {
             Self::Host => host::PANEL,
-            Self::Blocks(variant) => variant.block.n,
+            Self::Blocks(blocks) => blocks.columns(),
         }
     }
 
@@ -51,7 +59,7 @@ impl Engine {
     pub fn grain(self) -> usize {
         match self {
             Self::Host => HOST_GRAIN,
-            Self::Blocks(variant) => variant.block.m,
+            Self::Blocks(blocks) => blocks.grain(),
         }
     }
 
@@ -59,65 +67,99 @@ impl Engine {
     pub fn rows(self) -> usize {
         match self {
             Self::Host => HOST_ROWS,
-            Self::Blocks(variant) => CHIP_ROWS.next_multiple_of(variant.block.m),
+            Self::Blocks(blocks) => blocks.rows(),
         }
     }
 
-    /// `tile = alpha * a x B[.., columns]`; returns the columns of a row of `tile`, at least as many as asked for.
+    /// Numbers in a tile of sums for `rows` rows.
+    pub fn tile_len(self, rows: usize) -> usize {
+        match self {
+            Self::Host => rows * self.strip(),
+            Self::Blocks(blocks) => blocks.tile_rows(rows) * self.strip(),
+        }
+    }
+
+    /// Numbers that packing `rows` rows needs.
+    pub fn left_len(self, rows: usize, k: usize) -> usize {
+        match self {
+            Self::Host => 0,
+            Self::Blocks(blocks) => blocks.left_len(rows, k),
+        }
+    }
+
+    /// Numbers that packing a strip needs.
+    pub fn right_len(self, k: usize) -> usize {
+        match self {
+            Self::Host => 0,
+            Self::Blocks(blocks) => blocks.panel_len(k),
+        }
+    }
+
+    pub fn left<'a>(self, rows: Rows<'a, f32>, packed: &'a mut [f32]) -> Left<'a> {
+        match self {
+            Self::Host => Left::Host(host::matrix(rows.data, [rows.rows, rows.k], rows.strides)),
+            Self::Blocks(blocks) => {
+                blocks.pack_left(rows, packed);
+                Left::Blocks(packed)
+            }
+        }
+    }
+
+    /// Strip `index` of `weights`.
+    pub fn strip_of(self, weights: &PackedWeights, index: usize) -> Result<Strip<'_>, RunError> {
+        match self {
+            Self::Host => Ok(Strip::Host(weights.host_f32()?.panel(index))),
+            Self::Blocks(blocks) => Ok(Strip::Blocks(weights.panel(blocks.layout(), index)?)),
+        }
+    }
+
+    /// Calls `job` with a strip packed from `columns`, which has them as rows.
+    pub fn with_strip<R>(self, columns: Rows<'_, f32>, packed: &mut [f32], job: impl FnOnce(Strip<'_>) -> R) -> R {
+        match self {
+            Self::Host => {
+                let [column, depth] = columns.strides;
+                let b = host::matrix(columns.data, [columns.k, columns.rows], [depth, column]);
+                let panel = F32Panel::pack_again(b);
+                let result = job(Strip::Host(&panel));
+                panel.give_back();
+                result
+            }
+            Self::Blocks(blocks) => {
+                blocks.pack_right(columns, packed);
+                job(Strip::Blocks(&packed[..blocks.panel_len(columns.k)]))
+            }
+        }
+    }
+
+    /// `tile = alpha * left x strip`, where the strip has `columns`; returns the numbers of a row of `tile`, at least as many.
     pub fn multiply(
         self,
-        weights: &PackedWeights,
-        a: Matrix<'_, f32>,
-        columns: &Range<usize>,
+        worker: &Worker<'_>,
+        left: &Left<'_>,
+        strip: &Strip<'_>,
+        [rows, columns, k]: [usize; 3],
         alpha: f32,
         tile: &mut [f32],
     ) -> Result<usize, RunError> {
-        match self {
-            Self::Host => {
-                let panel = weights.host_f32()?.panel(columns.start / host::PANEL);
-                panel.multiply(a, alpha, &mut tile[..a.size(0) * columns.len()])?;
-                Ok(columns.len())
+        match (self, left, strip) {
+            (Self::Host, Left::Host(a), Strip::Host(panel)) => {
+                panel.multiply(a.view(), alpha, &mut tile[..rows * columns])?;
+                Ok(columns)
             }
-            Self::Blocks(variant) => blocks(variant, weights, a, columns, alpha, tile),
+            (Self::Blocks(blocks), Left::Blocks(left), Strip::Blocks(panel)) => {
+                let tile = &mut tile[..self.tile_len(rows)];
+                blocks.multiply(worker, left, panel, [rows, k], tile);
+                if alpha != 1.0 {
+                    tile.iter_mut().for_each(|sum| *sum *= alpha);
+                }
+                Ok(blocks.columns())
+            }
+            _ => Err(RunError::Weights("the operands were packed for another engine".into())),
         }
     }
 }
 
-fn blocks(
-    variant: &'static Variant<MatMulF32F32F32>,
-    weights: &PackedWeights,
-    a: Matrix<'_, f32>,
-    columns: &Range<usize>,
-    alpha: f32,
-    tile: &mut [f32],
-) -> Result<usize, RunError> {
-    let (m, k, width) = (a.size(0), a.size(1), variant.block.n);
-    let panel_len = panel_len(variant.tile.n, k, variant.tile.k);
-    let column_panels = columns.len().div_ceil(variant.tile.n);
-    let first = columns.start / variant.tile.n;
-    let panels = &weights.panels::<f32>(variant.layout)?[first * panel_len..(first + column_panels) * panel_len];
-    let tile = &mut tile[..m * width];
-    let run = select::runnable(MATMUL_F32_F32_F32, variant).run;
-    for start in (0..m).step_by(variant.block.m) {
-        let rows = start..(start + variant.block.m).min(m);
-        let args = Args {
-            a: a.slice((rows.clone(), ..)).storage().as_ptr(),
-            a_row_stride: a.stride(0) * size_of::<f32>(),
-            a_k_stride: a.stride(1) * size_of::<f32>(),
-            b: panels.as_ptr(),
-            b_stride: panel_len * size_of::<f32>(),
-            c: tile[start * width..].as_mut_ptr(),
-            c_stride: width * size_of::<f32>(),
-            k,
-            rows: rows.len(),
-            column_panels,
-        };
-        // SAFETY: `a` has these rows and `k` columns at its strides, `panels` is `column_panels` panels long, and `tile` has
-        // `m` rows of `width` numbers, of which these are ours alone. `runnable` chose what this core can run.
-        unsafe { run(&args) };
-    }
-    if alpha != 1.0 {
-        tile.iter_mut().for_each(|sum| *sum *= alpha);
-    }
-    Ok(width)
+/// Columns of strip `index` of a matrix of `n` columns.
+pub(super) fn columns(strip: usize, index: usize, n: usize) -> Range<usize> {
+    index * strip..((index + 1) * strip).min(n)
 }

@@ -15,8 +15,8 @@ fn pack(target: &Target, b: &[f32], k: usize, n: usize, transposed: bool) -> Arc
 }
 
 const HOST: Target = Target::host(1);
-/// One target for each layout.
-const TARGETS: [Target; 2] = [HOST, Target::k1()];
+/// One target for each block.
+const TARGETS: [Target; 3] = [HOST, Target::k1(), Target::k3()];
 
 fn transpose(x: &[f32], rows: usize, columns: usize) -> Vec<f32> {
     (0..rows * columns).map(|i| x[i % rows * columns + i / rows]).collect()
@@ -163,9 +163,9 @@ fn batches_broadcast_and_take_any_strides() {
             let b = if trans[1] { transposed(&b, 2, k, n) } else { b.clone() };
             let a_strides = if trans[0] { [1, m] } else { [k, 1] };
             let b_strides = if trans[1] { [1, k] } else { [n, 1] };
-            for ranks in 1..=3 {
+            for (ranks, target) in [(1, TARGETS[0]), (2, TARGETS[1]), (3, TARGETS[2])] {
                 let shape = BatchShape { m, k, n, a_strides, b_strides, offsets: offsets.clone() };
-                let driver = BatchedMatMul::new(shape, 0.125, Epilogue { bias: true, ..Epilogue::NONE });
+                let driver = BatchedMatMul::new(&target, shape, 0.125, Epilogue { bias: true, ..Epilogue::NONE });
                 let inputs = [&a, &b, &bias].map(|x| bytemuck::cast_slice(x));
                 let y = run_one::<f32>(driver, ranks, &inputs, 4 * m * n).unwrap();
                 assert_close(&y, &expected, tolerance(k, 1.0), &format!("{m}x{k}x{n} {trans:?}"));

@@ -60,7 +60,7 @@ impl MatMulInt {
         if let IntOutput::F32 { b_scales, .. } = &mut output {
             *b_scales = spread(b_scales, n);
         }
-        Self { m, left, engine: Engine::new(target, &weights), weights, b_zero_points, output }
+        Self { m, left, engine: Engine::new(target.core, weights.layout()), weights, b_zero_points, output }
     }
 
     fn block_rows(&self) -> usize {
@@ -97,7 +97,7 @@ impl Driver for MatMulInt {
         Scratch::bytes::<i32>(self.engine.tile_len(rows))
             + 2 * Scratch::bytes::<i32>(rows)
             + Scratch::bytes::<u8>(if self.left.signed { rows * k } else { 0 })
-            + Scratch::bytes::<u8>(self.engine.stage_len(&self.weights, rows))
+            + Scratch::bytes::<u8>(self.engine.left_len(rows, k))
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
@@ -115,11 +115,11 @@ impl Driver for MatMulInt {
             a_zero_points: scratch.take(block_rows),
             row_sums: scratch.take(block_rows),
             unsigned: scratch.take(if self.left.signed { block_rows * k } else { 0 }),
-            stage: scratch.take(self.engine.stage_len(&self.weights, block_rows)),
+            packed: scratch.take(self.engine.left_len(block_rows, k)),
         };
         for start in rows.clone().step_by(self.engine.rows()) {
             let rows = start..(start + self.engine.rows()).min(rows.end);
-            self.run_rows(rows, share.clone(), io, &mut buffers)?;
+            self.run_rows(worker, rows, share.clone(), io, &mut buffers)?;
         }
         Ok(())
     }
@@ -132,14 +132,15 @@ struct Buffers<'a> {
     row_sums: &'a mut [i32],
     /// Rows of a signed `A`, plus 128.
     unsigned: &'a mut [u8],
-    /// What packing needs.
-    stage: &'a mut [u8],
+    /// Rows as the engine reads them.
+    packed: &'a mut [u8],
 }
 
 impl MatMulInt {
     /// One block of rows, all strips of this rank.
     fn run_rows(
         &self,
+        worker: &Worker<'_>,
         rows: Range<usize>,
         share: Range<usize>,
         io: &Io<'_>,
@@ -153,10 +154,11 @@ impl MatMulInt {
         if !self.b_zero_points.is_empty() {
             row_sums(a, k, &buffers.a_zero_points[..rows.len()], buffers.row_sums);
         }
-        let packed = self.engine.pack(&self.weights, a, buffers.stage)?;
+        let left = self.engine.left(self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
         for index in share {
             let columns = index * strip..((index + 1) * strip).min(n);
-            let width = self.engine.multiply(&self.weights, &packed, rows.len(), &columns, buffers.tile)?;
+            let right = self.engine.strip_of(&self.weights, index)?;
+            let width = self.engine.multiply(worker, &left, &right, [rows.len(), columns.len(), k], buffers.tile)?;
             let sums = Sums {
                 sums: buffers.tile,
                 columns: width,
@@ -167,7 +169,7 @@ impl MatMulInt {
             };
             self.store(sums, &Block { rows: rows.clone(), columns }, io);
         }
-        packed.give_back();
+        left.give_back();
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::isa::Target;
+use crate::isa::{CoreKind, Target};
 use crate::ops::epilogue::{Activation, Epilogue, Position, Residual};
 use crate::pack::{PackedWeights, WeightData, WeightSource};
 use crate::reference::matmul::matmul_int;
@@ -32,7 +32,8 @@ fn pack(target: &Target, b: &[u8], signed: bool, k: usize, n: usize) -> Arc<Pack
 }
 
 /// One target for each layout.
-const TARGETS: [Target; 3] = [Target::host(1), Target::k1(), Target::k3()];
+const TARGETS: [Target; 4] =
+    [Target::host(1), Target::k1(), Target::k3(), Target { core: CoreKind::X60, ..Target::k1() }];
 
 /// One product, and everything to compare it with.
 struct Case {
@@ -153,9 +154,9 @@ fn batches_known_at_run_time_are_exact() {
                 if b_zero_points > 0 {
                     inputs.push(&case.b_zero_points);
                 }
-                for ranks in 1..=3 {
-                    let driver = BatchedMatMulInt::new(shape_of.clone(), left, right);
-                    let y = run_one::<i32>(driver, ranks, &inputs, 2 * m * n).unwrap();
+                for (ranks, target) in TARGETS.into_iter().enumerate() {
+                    let driver = BatchedMatMulInt::new(&target, shape_of.clone(), left, right);
+                    let y = run_one::<i32>(driver, ranks + 1, &inputs, 2 * m * n).unwrap();
                     let y: Vec<i64> = y.into_iter().map(i64::from).collect();
                     assert_eq!(y, case.expected(), "{shape:?} {signed:?} {zero_point:?} {b_zero_points}");
                 }

@@ -1,0 +1,130 @@
+//! Blocks of a matrix product by a micro-kernel of a chip.
+
+use crate::isa::CoreKind;
+use crate::pack::{PackLayout, Rows, pack_panel, panel_len};
+use crate::rt::Worker;
+use crate::select;
+use crate::table::{MatMulFamily, MatMulSpec, Variant};
+use crate::ukr::MatMulArgs;
+
+/// Rows that read a panel of the right-hand side while it is in the cache of a chip's core.
+const ROWS: usize = 48;
+
+/// A variant and what follows from its geometry.
+pub(crate) struct Blocks<F: MatMulFamily> {
+    variant: &'static Variant<F>,
+}
+
+impl<F: MatMulFamily> Clone for Blocks<F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: MatMulFamily> Copy for Blocks<F> {}
+
+impl<F: MatMulFamily> Blocks<F> {
+    /// The fastest variant for right-hand sides of `layout`; `None` when the host engine has them.
+    pub fn new(core: CoreKind, layout: PackLayout) -> Option<Self> {
+        select::matmul(core, layout).map(|variant| Self { variant })
+    }
+
+    fn spec(self) -> &'static MatMulSpec {
+        &self.variant.spec
+    }
+
+    pub fn name(self) -> &'static str {
+        self.variant.name
+    }
+
+    pub fn layout(self) -> PackLayout {
+        self.spec().layout
+    }
+
+    /// Columns of a panel, the least that a rank takes.
+    pub fn columns(self) -> usize {
+        self.spec().layout.panel()
+    }
+
+    /// Rows of a block, of which a rank takes a multiple.
+    pub fn grain(self) -> usize {
+        self.spec().block.m
+    }
+
+    /// Rows that are packed and multiplied with every panel before the next rows.
+    pub fn rows(self) -> usize {
+        ROWS.next_multiple_of(self.grain())
+    }
+
+    /// Rows that are written for `rows` rows.
+    pub fn tile_rows(self, rows: usize) -> usize {
+        rows.next_multiple_of(self.spec().tile.m)
+    }
+
+    /// Elements of `rows` packed rows.
+    pub fn left_len(self, rows: usize, k: usize) -> usize {
+        panel_len(self.tile_rows(rows), k, self.spec().tile.k)
+    }
+
+    /// Elements of a packed panel of the right-hand side.
+    pub fn panel_len(self, k: usize) -> usize {
+        panel_len(self.columns(), k, self.spec().tile.k)
+    }
+
+    /// Packs rows of the left-hand side, block by block.
+    pub fn pack_left(self, rows: Rows<'_, F::A>, packed: &mut [F::A]) {
+        let mut rest = &mut packed[..self.left_len(rows.rows, rows.k)];
+        for (first, count) in self.blocks(rows.rows) {
+            let width = self.tile_rows(count);
+            let panel;
+            (panel, rest) = rest.split_at_mut(panel_len(width, rows.k, self.spec().tile.k));
+            pack_panel(rows.part(first, count), width, self.spec().tile.k, panel);
+        }
+    }
+
+    /// Packs up to [`Blocks::columns`] columns of the right-hand side, which `columns` has as rows.
+    pub fn pack_right(self, columns: Rows<'_, F::B>, panel: &mut [F::B]) {
+        pack_panel(columns, self.columns(), self.spec().tile.k, &mut panel[..self.panel_len(columns.k)]);
+    }
+
+    /// `tile = left x panel` with `rows` packed rows; `tile` has [`Blocks::tile_rows`] rows of [`Blocks::columns`] numbers.
+    ///
+    /// # Panics
+    /// When an operand is too short.
+    pub fn multiply(
+        self,
+        worker: &Worker<'_>,
+        left: &[F::A],
+        panel: &[F::B],
+        [rows, k]: [usize; 2],
+        tile: &mut [F::C],
+    ) {
+        let (columns, k_group) = (self.columns(), self.spec().tile.k);
+        assert_eq!(panel.len(), self.panel_len(k), "length of a panel");
+        let kernel = select::arm(self.variant, worker);
+        let mut left = &left[..self.left_len(rows, k)];
+        for (first, count) in self.blocks(rows) {
+            let count = self.tile_rows(count);
+            let block;
+            (block, left) = left.split_at(panel_len(count, k, k_group));
+            let tile = &mut tile[first * columns..(first + count) * columns];
+            let args = MatMulArgs {
+                a: block.as_ptr(),
+                b: panel.as_ptr(),
+                c: tile.as_mut_ptr(),
+                c_stride: columns * size_of::<F::C>(),
+                k_groups: k.div_ceil(k_group),
+                rows: count,
+            };
+            // SAFETY: the slices hold the block, the panel and the rows that `args` names, `count` is a multiple of the
+            // tile's rows within the block's, and `tile` is ours alone.
+            unsafe { kernel.call(&args) };
+        }
+    }
+
+    /// First row and number of rows of each block.
+    fn blocks(self, rows: usize) -> impl Iterator<Item = (usize, usize)> {
+        let grain = self.grain();
+        (0..rows).step_by(grain).map(move |first| (first, grain.min(rows - first)))
+    }
+}
