@@ -53,10 +53,12 @@ fn check<F: MatMulFamily, R>(
                         assert_eq!(bytemuck::bytes_of(&actual), [UNTOUCHED; 4], "{what} writes beside its panel");
                         continue;
                     }
-                    let element = |group: usize, lane: usize, width: usize, at: usize| (group * width + at) * tile.k + lane;
+                    let element =
+                        |group: usize, lane: usize, width: usize, at: usize| (group * width + at) * tile.k + lane;
                     let steps = || (0..k_groups).flat_map(|group| (0..tile.k).map(move |lane| (group, lane)));
                     let left: Vec<F::A> = steps().map(|(group, lane)| a[element(group, lane, rows, row)]).collect();
-                    let right: Vec<F::B> = steps().map(|(group, lane)| b[element(group, lane, panel, column)]).collect();
+                    let right: Vec<F::B> =
+                        steps().map(|(group, lane)| b[element(group, lane, panel, column)]).collect();
                     let wanted = expected(&left, &right);
                     let ok = same(actual, &wanted, k);
                     assert!(ok, "{what} rows={rows} k={k} at [{row}, {column}]: {actual:?} instead of {wanted:?}");
