@@ -1,10 +1,14 @@
 """Shared fixtures: small models, and the zoo of real ones."""
 
+import json
+
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import onnxruntime_ep_spacemit  # noqa: F401  gives SessionOptions.append_execution_provider
 from models.zoo import Zoo
 
 
@@ -57,3 +61,26 @@ def mlp_path(mlp, tmp_path_factory):
 @pytest.fixture(scope="session")
 def zoo():
     return Zoo()
+
+
+@pytest.fixture(scope="module")
+def sessions(zoo, tmp_path_factory):
+    """For a model's name: (session on the provider, session on the CPU provider, the provider's report)."""
+    made = {}
+
+    def get(name):
+        if name not in made:
+            path, report = str(zoo.need(name)), tmp_path_factory.mktemp("report") / f"{name}.json"
+            options = ort.SessionOptions()
+            options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+            options.append_execution_provider("Spacemit", {"report": str(report)})
+            ours = ort.InferenceSession(path, options)
+            ours.disable_fallback()
+            options = ort.SessionOptions()
+            # without this, 16-bit sums of int8 products saturate on x86-64 machines that have no VNNI
+            options.add_session_config_entry("session.x64quantprecision", "1")
+            cpu = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+            made[name] = ours, cpu, json.loads(report.read_text())
+        return made[name]
+
+    return get

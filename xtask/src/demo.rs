@@ -1,23 +1,36 @@
-//! `cargo xtask demo`: the provider at work on a sentence embedder, or compared on the user's model.
+//! `cargo xtask demo`: the provider at work on real models, or compared on the user's model.
 
-use crate::python::{MODEL_PACKAGES, newest_onnxruntime};
-use crate::{Result, plugin, process};
+use crate::python::{GENAI, MODEL_PACKAGES, newest_onnxruntime};
+use crate::{Result, plugin, process, workspace};
 
-/// `--model PATH` compares on that model; what follows is passed on to the comparison.
+const USAGE: &str = "usage: cargo xtask demo [search | chat ... | transcribe [FILE.wav] ... | --model MODEL.onnx ...]; \
+                     chat and transcribe explain themselves with --help";
+
+/// A demo's name, or `--model PATH` to compare on that model; what follows is passed on.
 pub fn run(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (module, rest) = match words.as_slice() {
+        [] => ("demo.search", [].as_slice()),
+        ["search", rest @ ..] => ("demo.search", rest),
+        ["chat", rest @ ..] => ("demo.chat", rest),
+        ["transcribe", rest @ ..] => ("demo.transcribe", rest),
+        ["--model", _, ..] => ("onnxruntime_ep_spacemit", &words[1..]),
+        _ => return Err(USAGE.into()),
+    };
     let venv = plugin::installed(&newest_onnxruntime()?)?;
     let mut python = venv.python();
-    match arguments {
-        [] => {
-            venv.require(MODEL_PACKAGES)?;
-            python.args(["-m", "demo.search"]);
-        }
-        [flag, model, rest @ ..] if flag == "--model" => {
-            let here = std::env::current_dir().map_err(|error| format!("cannot tell the current folder: {error}"))?;
-            python.current_dir(here).args(["-m", "onnxruntime_ep_spacemit", "compare", model]).args(rest);
-        }
-        _ => return Err("usage: cargo xtask demo [--model MODEL.onnx ...]".into()),
+    python.args(["-m", module]);
+    if module.starts_with("demo.") {
+        venv.require(MODEL_PACKAGES)?;
+        // the package is at the root, the user's files are where the command was given
+        python.env("PYTHONPATH", workspace::root());
+    } else {
+        python.arg("compare");
     }
+    if rest.contains(&"--genai") {
+        venv.require(&[GENAI])?;
+    }
+    let here = std::env::current_dir().map_err(|error| format!("cannot tell the current folder: {error}"))?;
     println!();
-    process::run(&mut python)
+    process::run(python.args(rest).current_dir(here))
 }

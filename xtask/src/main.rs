@@ -27,8 +27,8 @@ struct Subcommand {
 const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
         name: "demo",
-        arguments: "[--model MODEL.onnx ...]",
-        about: "search sentences by meaning on the provider, or compare it with the CPU provider on your model",
+        arguments: "[search|chat|transcribe|--model MODEL.onnx ...]",
+        about: "the provider at work on real models, or compared with the CPU provider on yours",
         run: demo::run,
     },
     Subcommand {

@@ -16,6 +16,8 @@ pub const MIDDLE_ONNXRUNTIMES: &[&str] = &["1.24.4", "1.28.0"];
 
 /// What the builders of the models need beside onnxruntime.
 pub const MODEL_PACKAGES: &[&str] = &[ONNX, "gguf==0.19.0", "safetensors", "sympy", "tokenizers"];
+/// What can run language models in place of our own loop.
+pub const GENAI: &str = "onnxruntime-genai==0.18.0";
 /// The newest onnx.
 pub const ONNX: &str = "onnx==1.23.2";
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::python::{MIDDLE_ONNXRUNTIMES, MODEL_PACKAGES, OLDEST_ONNXRUNTIME, ONNX, Venv, newest_onnxruntime};
+use crate::python::{GENAI, MIDDLE_ONNXRUNTIMES, MODEL_PACKAGES, OLDEST_ONNXRUNTIME, ONNX, Venv, newest_onnxruntime};
 use crate::{Result, lanes, licences, plugin, process, workspace};
 
 /// The onnx whose operator sets the oldest onnxruntime knows.
@@ -15,12 +15,15 @@ const TESTS_OF_ALL_VERSIONS: &[&str] =
 /// The one boundary test that needs claims from several graphs of a model.
 const CLAIMS_IN_BODIES: &str = "only_the_control_flow_node_is_left_to_the_cpu";
 
+/// The lane that is run only when it is named: it builds whole language models.
+const LONG: &str = "python-long";
+
 struct Lane {
     name: String,
     run: Box<dyn Fn() -> Result<()>>,
 }
 
-/// Runs one lane here when one is named, else the named lanes, or all, each in a process of its own.
+/// Runs one lane here when one is named, else the named lanes, or all but the long one, each in a process of its own.
 pub fn run(arguments: &[String]) -> Result<()> {
     let lanes = lanes();
     for name in arguments {
@@ -32,8 +35,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
     if let [name] = arguments {
         return lanes.iter().filter(|lane| lane.name == *name).try_for_each(|lane| (lane.run)());
     }
-    let names =
-        if arguments.is_empty() { lanes.into_iter().map(|lane| lane.name).collect() } else { arguments.to_vec() };
+    let names = match arguments {
+        [] => lanes.into_iter().map(|lane| lane.name).filter(|name| name != LONG).collect(),
+        _ => arguments.to_vec(),
+    };
     lanes::run_all(&["test"], &names)
 }
 
@@ -44,7 +49,8 @@ fn lanes() -> Vec<Lane> {
         lane("ruff", ruff),
         lane("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
         lane("rust", rust),
-        lane("python", || python(&newest_onnxruntime()?, MODEL_PACKAGES, &["tests/python"])),
+        lane("python", || models("not long")),
+        lane(LONG, || models("long")),
     ];
     for version in [OLDEST_ONNXRUNTIME].iter().chain(MIDDLE_ONNXRUNTIMES) {
         lanes.push(lane(&format!("boundary-{version}"), || boundary(version)));
@@ -102,6 +108,11 @@ fn boundary(onnxruntime: &str) -> Result<()> {
 fn python(onnxruntime: &str, packages: &[&str], tests: &[&str]) -> Result<()> {
     let venv = environment(onnxruntime, packages)?;
     process::run(venv.python().args(["-m", "pytest", "-q"]).args(tests))
+}
+
+/// Runs all Python tests with this mark, which includes those on real models.
+fn models(mark: &str) -> Result<()> {
+    python(&newest_onnxruntime()?, &[MODEL_PACKAGES, &[GENAI]].concat(), &["-m", mark, "tests/python"])
 }
 
 /// Runs ONNX's node tests on the version of onnxruntime.

@@ -1,0 +1,51 @@
+"""flan-t5-small as an exporter and dynamic quantisation left it: placement, and the same titles as the CPU provider."""
+
+import numpy as np
+import pytest
+from placement import assert_all_on_spacemit
+from tokenizers import Tokenizer
+
+from models.fetch import read_member
+
+# a last bit of difference before a quantisation can become a whole step: texts that hang upon one are none of these
+TEXTS = [
+    "The parser fails on nested lists because it forgets the depth; count brackets instead.",
+    "Read the sensor every minute, average ten readings and send them to the server.",
+    "Add a button to the settings page which deletes all cached pictures.",
+    "Sort the list of users by name before it is shown.",
+    "Why does the program need so much memory when it opens large files?",
+]
+START, END, LONGEST = 0, 1, 24
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.from_str(read_member("traceforge-title-model", "data/span/tokenizer.json").decode())
+
+
+def title(encoder, decoder, ids):
+    """The greedy continuation of the start token, read as a whole at every step: there is no cache."""
+    inputs = {"input_ids": np.array([ids]), "attention_mask": np.ones((1, len(ids)), np.int64)}
+    (hidden,) = encoder.run(None, inputs)
+    tokens = [START]
+    while tokens[-1] != END and len(tokens) < LONGEST:
+        feeds = {
+            "input_ids": np.array([tokens]),
+            "encoder_hidden_states": hidden,
+            "encoder_attention_mask": inputs["attention_mask"],
+        }
+        tokens.append(int(decoder.run(None, feeds)[0][0, -1].argmax()))
+    return tokens[1:]
+
+
+@pytest.mark.parametrize("name", ["flan-t5-encoder", "flan-t5-decoder"])
+def test_every_node_is_claimed(sessions, name):
+    session, _, report = sessions(name)
+    assert_all_on_spacemit(session, report)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_titles_are_those_of_the_cpu_provider(sessions, tokenizer, text):
+    ids = tokenizer.encode(text).ids
+    ours, cpu = (title(sessions("flan-t5-encoder")[i], sessions("flan-t5-decoder")[i], ids) for i in (0, 1))
+    assert tokenizer.decode(ours) == tokenizer.decode(cpu) != ""

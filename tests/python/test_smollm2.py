@@ -1,0 +1,89 @@
+"""SmolLM2 in every form: placement, and the same text as the CPU provider. The short tests use two of its layers."""
+
+import warnings
+
+import numpy as np
+import pytest
+from greedy import count_ties, in_float, read, read_at_once, rounding, write
+from placement import assert_all_on_spacemit
+
+from demo import smollm2
+from demo.language_model import LanguageModel
+from models.smollm2 import CUT, FORMS
+
+COUNT = 64
+PROMPTS = [
+    "What is the capital of France?",
+    "Write a haiku about rain.",
+    "Explain why the sky is blue.",
+    "List three fruits and their colours.",
+    "Translate 'good morning' into Spanish.",
+]
+# of the longest sums, in down_proj
+TERMS = 1536
+
+
+def token_rows():
+    """Five seeded prompts of tokens that the small vocabulary has."""
+    random = np.random.default_rng(5)
+    return [random.integers(17, CUT["vocabulary"], length).tolist() for length in (1, 2, 17, 33, 100)]
+
+
+def check_texts(name, zoo, sessions, prompts):
+    """The same greedy tokens, but for ties, which are counted in a warning."""
+    ours, cpu, _ = sessions(name)
+    quantised = not name.endswith("fp32")
+    exact_session = in_float(zoo.need(name)) if quantised else cpu
+    ties = 0
+    for prompt in prompts:
+        text = write(cpu, prompt, COUNT)
+        logits = read(ours, prompt, text.tokens)
+        exact = read_at_once(exact_session, prompt, text.tokens)
+        noise = np.abs(text.logits - exact).max() if quantised else 0.0
+        noise += rounding(exact, TERMS)
+        assert np.abs(logits - exact).max() <= 2 * noise
+        ties += count_ties(text, logits, exact, noise)
+    if ties:
+        warnings.warn(f"{name}: {ties} of {COUNT * len(prompts)} tokens are ties", stacklevel=1)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_node_is_claimed(sessions, form):
+    session, _, report = sessions(f"smollm2-cut-{form}")
+    assert_all_on_spacemit(session, report)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_greedy_tokens_are_those_of_the_cpu_provider(zoo, sessions, form):
+    check_texts(f"smollm2-cut-{form}", zoo, sessions, token_rows())
+
+
+@pytest.mark.parametrize("form", ["fp32", "q8"])
+def test_separate_buffers_give_what_a_shared_one_gives(sessions, form):
+    session, _, _ = sessions(f"smollm2-cut-{form}")
+    names = [value.name for value in session.get_inputs() if value.name.startswith("past")]
+    past = dict.fromkeys(names, np.zeros((1, 3, 0, 64), np.float32))
+    shared, length = LanguageModel(session), 0
+    for tokens in ([5, 900, 77], [1500], [1501], [30, 31]):
+        length += len(tokens)
+        feeds = {"input_ids": np.array([tokens]), "attention_mask": np.ones((1, length), np.int64)}
+        logits, *present = session.run(None, {**feeds, **past})
+        expected = shared.feed(tokens)
+        np.testing.assert_allclose(logits[0], expected, rtol=0, atol=rounding(expected, TERMS))
+        assert all(cache.shape == (1, 3, length, 64) for cache in present)
+        past = dict(zip(names, present))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", FORMS)
+def test_every_node_of_the_whole_model_is_claimed(sessions, form):
+    session, _, report = sessions(f"smollm2-{form}")
+    assert_all_on_spacemit(session, report)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", FORMS)
+def test_the_whole_model_writes_what_it_writes_on_the_cpu_provider(zoo, sessions, form):
+    tokenizer = smollm2.tokenizer()
+    prompts = [tokenizer.encode(smollm2.opening() + smollm2.turn(text)).ids for text in PROMPTS]
+    check_texts(f"smollm2-{form}", zoo, sessions, prompts)
