@@ -1,14 +1,16 @@
 """Times the provider beside onnxruntime's CPU provider; the table goes to the terminal, everything to target/bench.
 
-A case is called MODEL-bBATCH-sSEQUENCE-tTHREADS; arguments pick cases by the start of that name.
+A case is called MODEL-WORK-tTHREADS; --list shows all names. Arguments pick cases by the start of the name, in which *
+stands for anything: smollm2-q4-decode*-t1.
 """
 
 import argparse
 import json
 import time
-from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
+from bench.cases import CASES
 from models.zoo import Zoo
 from onnxruntime_ep_spacemit import machine
 from onnxruntime_ep_spacemit.comparison import CPU, ComparisonError, Settings, compare
@@ -18,32 +20,13 @@ SPACEMIT = "Spacemit"
 OUTPUT = Path(__file__).resolve().parent.parent / "target" / "bench"
 
 
-@dataclass(frozen=True)
-class Case:
-    model: str
-    batch: int
-    sequence: int
-    threads: int
-
-    @property
-    def name(self):
-        return f"{self.model}-b{self.batch}-s{self.sequence}-t{self.threads}"
-
-
-CASES = [
-    Case(model, batch, sequence, threads)
-    for model in ("minilm-fp32", "minilm-dq8")
-    for batch, sequence in ((8, 128), (1, 32))
-    for threads in (1, 2)
-]
-
-
 def measure(case, quick):
     """The comparison of one case."""
     return compare(
         Settings(
             model=str(Zoo().need(case.model)),
-            dims={"batch": case.batch, "sequence": case.sequence},
+            dims=case.dims,
+            in_place=case.in_place,
             threads=case.threads,
             rounds=3 if quick else 9,
             seconds=0.3 if quick else 1.0,
@@ -82,10 +65,15 @@ def main():
     parser = argparse.ArgumentParser(prog="cargo xtask bench", description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help="starts of case names; all cases when absent")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--list", action="store_true", help="print the names of the chosen cases and end")
     arguments = parser.parse_args()
-    chosen = [case for case in CASES if case.name.startswith(tuple(arguments.cases or [""]))]
+    patterns = [f"{start}*" for start in arguments.cases or [""]]
+    chosen = [case for case in CASES if any(fnmatch(case.name, pattern) for pattern in patterns)]
     if not chosen:
-        parser.error("no case starts like that; there are: " + ", ".join(case.name for case in CASES))
+        parser.error("no case starts like that; --list shows all")
+    if arguments.list:
+        print("\n".join(case.name for case in chosen))
+        return 0
     rows, results, failed = [HEADER], {}, False
     for number, case in enumerate(chosen, 1):
         print(f"[{number}/{len(chosen)}] {case.name}", flush=True)

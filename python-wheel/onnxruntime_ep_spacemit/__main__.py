@@ -61,6 +61,13 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dimension"
         )
+        command.add_argument(
+            "--in-place",
+            action="append",
+            default=[],
+            metavar="INPUT=OUTPUT",
+            help="starts of names of inputs and outputs that share memory, such as past_key_values.=present.",
+        )
         command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="provider option")
         command.add_argument("--threads", type=int, default=0, help="intra-op threads of both providers")
         command.add_argument("--rounds", type=int, default=5, help="alternating rounds of timing")
@@ -76,6 +83,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         input=arguments.input,
         dims={name: int(size) for name, size in _pairs(arguments.dim, "--dim").items()},
         options=_pairs(arguments.option, "--option"),
+        in_place=_pairs(arguments.in_place, "--in-place"),
         threads=arguments.threads,
         rounds=arguments.rounds,
         seconds=arguments.seconds,

@@ -53,7 +53,7 @@ def _set_up(job: dict[str, Any]) -> tuple[Callable[[], Any], dict[str, Any]]:
     session = ort.InferenceSession(job["model"], options, **keywords)
     created = time.perf_counter() - start
     session.disable_fallback()
-    run, outputs = _runner(session, inputs)
+    run, outputs = _runner(ort, session, inputs, job["in_place"])
     start = time.perf_counter()
     run()
     first = time.perf_counter() - start
@@ -71,7 +71,9 @@ def _set_up(job: dict[str, Any]) -> tuple[Callable[[], Any], dict[str, Any]]:
     return run, figures
 
 
-def _runner(session: Any, inputs: dict[str, Any]) -> tuple[Callable[[], Any], Callable[[], dict[str, Any]]]:
+def _runner(
+    ort: Any, session: Any, inputs: dict[str, Any], in_place: dict[str, str]
+) -> tuple[Callable[[], Any], Callable[[], dict[str, Any]]]:
     """(function that runs the session, function that gives the outputs by name).
 
     Tensors are bound, which spares copies; a model with another kind of output runs unbound.
@@ -79,12 +81,28 @@ def _runner(session: Any, inputs: dict[str, Any]) -> tuple[Callable[[], Any], Ca
     names = [value.name for value in session.get_outputs()]
     if not all(value.type.startswith("tensor(") for value in session.get_outputs()):
         return lambda: session.run(None, inputs), lambda: dict(zip(names, session.run(None, inputs)))
-    binding = session.io_binding()
+    binding, shared = session.io_binding(), {}
     for name, array in inputs.items():
-        binding.bind_cpu_input(name, array)
+        output = _output_in_place(name, in_place)
+        if output in names:
+            shared[output] = ort.OrtValue.ortvalue_from_numpy(array)
+            binding.bind_ortvalue_input(name, shared[output])
+        else:
+            binding.bind_cpu_input(name, array)
     for name in names:
-        binding.bind_output(name)
+        if name in shared:
+            binding.bind_ortvalue_output(name, shared[name])
+        else:
+            binding.bind_output(name)
     return lambda: session.run_with_iobinding(binding), lambda: dict(zip(names, binding.copy_outputs_to_cpu()))
+
+
+def _output_in_place(name: str, in_place: dict[str, str]) -> str | None:
+    """The output that shares memory with the input ``name``."""
+    for start, replacement in in_place.items():
+        if name.startswith(start):
+            return replacement + name[len(start) :]
+    return None
 
 
 def _save(path: str, outputs: dict[str, Any]) -> None:

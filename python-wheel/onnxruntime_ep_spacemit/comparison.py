@@ -33,12 +33,17 @@ class ComparisonError(RuntimeError):
 
 @dataclass
 class Settings:
-    """What to measure. ``threads`` 0 means onnxruntime's default; ``seconds`` are per round and provider."""
+    """What to measure. ``threads`` 0 means onnxruntime's default; ``seconds`` are per round and provider.
+
+    ``in_place`` lets inputs share memory with outputs: starts of input names, each with what takes its place in the
+    name of the output, such as ``past_key_values.`` and ``present.``.
+    """
 
     model: str
     input: str | None = None
     dims: Mapping[str, int] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
+    in_place: Mapping[str, str] = field(default_factory=dict)
     threads: int = 0
     rounds: int = 5
     seconds: float = 0.3
@@ -101,6 +106,7 @@ class _Worker:
             "input": settings.input,
             "dims": dict(settings.dims),
             "threads": settings.threads,
+            "in_place": dict(settings.in_place),
             "options": {**settings.options, "report": self.report},
             "outputs": self.outputs,
         }

@@ -10,6 +10,7 @@ from placement import assert_all_on_spacemit
 from demo import smollm2
 from demo.language_model import LanguageModel
 from models.smollm2 import CUT, FORMS
+from onnxruntime_ep_spacemit.comparison import Settings, compare
 
 COUNT = 64
 PROMPTS = [
@@ -72,6 +73,20 @@ def test_separate_buffers_give_what_a_shared_one_gives(sessions, form):
         np.testing.assert_allclose(logits[0], expected, rtol=0, atol=rounding(expected, TERMS))
         assert all(cache.shape == (1, 3, length, 64) for cache in present)
         past = dict(zip(names, present))
+
+
+def test_a_comparison_can_hold_caches_in_place(zoo):
+    rows = 32
+    settings = Settings(
+        str(zoo.need("smollm2-cut-fp32")),
+        dims={"sequence_length": 1, "total_sequence_length": 9, "past_sequence_length": rows},
+        in_place={"past_key_values.": "present."},
+        rounds=2,
+        seconds=0.01,
+    )
+    logits, *caches = compare(settings)["outputs"]
+    assert all(cache["shape"] == [1, 3, rows, 64] for cache in caches)
+    assert all(output["max_rel"] <= rounding(np.ones(1), TERMS) for output in (logits, *caches))
 
 
 @pytest.mark.long
