@@ -142,7 +142,7 @@ fn import_tensor(tensor: Tensor<'_>) -> Result<Option<ir::Tensor<'_>>, Error> {
 /// `None` for element types that no operator here takes.
 pub(crate) fn dtype(element: i32) -> Option<DType> {
     use ort_sys::ONNXTensorElementDataType as Onnx;
-    const TYPES: [(Onnx, DType); 13] = [
+    const TYPES: [(Onnx, DType); 15] = [
         (Onnx::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, DType::F32),
         (Onnx::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16, DType::F16),
         (Onnx::ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16, DType::BF16),
@@ -156,6 +156,8 @@ pub(crate) fn dtype(element: i32) -> Option<DType> {
         (Onnx::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, DType::I64),
         (Onnx::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64, DType::U64),
         (Onnx::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL, DType::Bool),
+        (Onnx::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4, DType::I4),
+        (Onnx::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, DType::U4),
     ];
     TYPES.iter().find(|(onnx, _)| *onnx as i32 == element).map(|&(_, dtype)| dtype)
 }

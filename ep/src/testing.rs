@@ -96,6 +96,13 @@ impl Model {
         self
     }
 
+    /// A constant by its bytes, for types that no Rust type stands for.
+    pub fn nibbles(&mut self, name: &str, dtype: DType, dims: &[usize], bytes: &[u8]) -> &mut Self {
+        let id = self.builder.value(name, None, None);
+        self.builder.constant(id, Tensor::borrowed(dtype, dims, bytes).into_owned());
+        self
+    }
+
     /// Adds a node; an empty name leaves an input or output out. Outputs whose type was not declared with
     /// [`Model::typed`] get the type of the first input.
     pub fn node(

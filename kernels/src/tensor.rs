@@ -22,17 +22,31 @@ pub enum DType {
     U64,
     /// One byte an element, 0 or 1.
     Bool,
+    /// Two's complement in half a byte, the first of two elements in the low half. Of constants only.
+    I4,
+    /// Half a byte, the first of two elements in the low half. Of constants only.
+    U4,
 }
 
 impl DType {
-    /// Bytes an element takes; also its alignment.
+    /// Bytes an element takes, those of a byte in parts aside; also its alignment.
     pub const fn size(self) -> usize {
         match self {
-            DType::I8 | DType::U8 | DType::Bool => 1,
+            DType::I8 | DType::U8 | DType::Bool | DType::I4 | DType::U4 => 1,
             DType::F16 | DType::BF16 | DType::I16 | DType::U16 => 2,
             DType::F32 | DType::I32 | DType::U32 => 4,
             DType::F64 | DType::I64 | DType::U64 => 8,
         }
+    }
+
+    /// Whether elements share a byte.
+    pub const fn is_nibble(self) -> bool {
+        matches!(self, DType::I4 | DType::U4)
+    }
+
+    /// Bytes of so many elements; `None` when they overflow `usize`.
+    pub fn bytes(self, elements: usize) -> Option<usize> {
+        if self.is_nibble() { Some(elements.div_ceil(2)) } else { elements.checked_mul(self.size()) }
     }
 
     /// Lower-case name, e.g. `f32`.
@@ -51,6 +65,8 @@ impl DType {
             DType::I64 => "i64",
             DType::U64 => "u64",
             DType::Bool => "bool",
+            DType::I4 => "i4",
+            DType::U4 => "u4",
         }
     }
 

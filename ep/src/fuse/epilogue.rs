@@ -6,17 +6,23 @@ use super::{FusionRule, Rewrite, Skip};
 use crate::ir::{Attr, Dim, Graph, Node, NodeId, ValueId};
 use crate::ops::MICROSOFT;
 
-pub const BIAS: FusionRule =
-    FusionRule { name: "LinearBias", pattern: "Linear + constant vector -> Linear; also of QLinear", fuse: fuse_bias };
+pub const BIAS: FusionRule = FusionRule {
+    name: "LinearBias",
+    pattern: "Linear + constant vector -> Linear; also of QLinear, NBitsLinear, DequantizedLinear",
+    fuse: fuse_bias,
+};
 
 pub const ACTIVATION: FusionRule = FusionRule {
     name: "LinearActivation",
-    pattern: "Relu|Gelu|FastGelu|QuickGelu|Sigmoid|Tanh|BiasGelu(Linear) -> Linear; also of QLinear",
+    pattern: "Relu|Gelu|FastGelu|QuickGelu|Sigmoid|Tanh|BiasGelu(Linear) -> Linear; also of QLinear, NBitsLinear, DequantizedLinear",
     fuse: fuse_activation,
 };
 
-pub const RESIDUAL: FusionRule =
-    FusionRule { name: "LinearResidual", pattern: "Linear + y -> Linear; also of QLinear", fuse: fuse_residual };
+pub const RESIDUAL: FusionRule = FusionRule {
+    name: "LinearResidual",
+    pattern: "Linear + y -> Linear; also of QLinear, NBitsLinear, DequantizedLinear",
+    fuse: fuse_residual,
+};
 
 fn fuse_bias<'w>(graph: &mut Graph<'w>, id: NodeId) -> Result<Rewrite<'w>, Skip> {
     let output = graph.node(id).and_then(|node| node.output(0));

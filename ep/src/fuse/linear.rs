@@ -84,25 +84,36 @@ fn restores(dims: &[Dim], flat: &[i64], back: &[i64]) -> bool {
         && outer.iter().zip(back).all(|(dim, back)| *back == -1 || same((dim, back)))
 }
 
-/// A `Linear` or `QLinear` that a rule extends.
+/// A linear layer that a rule extends.
 pub(super) struct Layer<'g, 'w> {
     pub node: &'g Node<'w>,
-    quantized: bool,
+    kind: &'static Kind,
 }
+
+/// A fused operator for linear layers.
+struct Kind {
+    op_type: &'static str,
+    /// Input with the bias; the residual is the next one.
+    bias: usize,
+}
+
+const KINDS: [Kind; 4] = [
+    Kind { op_type: "Linear", bias: 2 },
+    Kind { op_type: "QLinear", bias: 6 },
+    Kind { op_type: "NBitsLinear", bias: 4 },
+    Kind { op_type: "DequantizedLinear", bias: 4 },
+];
 
 impl<'g, 'w> Layer<'g, 'w> {
     /// Takes the linear layer that makes `value`.
     pub fn take(m: &mut Match<'g, 'w>, value: ValueId) -> Option<Self> {
-        let node = m.take_if(Some(value), |node| node.is(FUSED, "Linear") || node.is(FUSED, "QLinear"))?;
-        Some(Self { node, quantized: node.op_type == "QLinear" })
-    }
-
-    fn weights(&self) -> usize {
-        if self.quantized { 3 } else { 1 }
+        let kind_of = |node: &Node<'w>| KINDS.iter().find(|kind| node.is(FUSED, kind.op_type));
+        let node = m.take_if(Some(value), |node| kind_of(node).is_some())?;
+        Some(Self { node, kind: kind_of(node)? })
     }
 
     pub fn bias(&self) -> usize {
-        if self.quantized { 6 } else { 2 }
+        self.kind.bias
     }
 
     pub fn residual(&self) -> usize {
@@ -120,18 +131,33 @@ impl<'g, 'w> Layer<'g, 'w> {
 
     /// Number of columns of the output.
     pub fn columns(&self, graph: &Graph<'_>) -> Option<usize> {
-        let [rows, columns] = matrix(graph, self.node.input(self.weights()))?;
+        if let Some(Attr::Int(columns)) = self.node.attrs.get("N") {
+            return usize::try_from(*columns).ok();
+        }
+        let weights = if self.kind.op_type == "QLinear" { 3 } else { 1 };
+        let [rows, columns] = matrix(graph, self.node.input(weights))?;
         let transposed = matches!(self.node.attrs.get("transB"), Some(Attr::Int(1)));
         Some(if transposed { rows } else { columns })
     }
 
     /// The layer with another output.
     pub fn with_output(&self, output: Option<ValueId>) -> Fused<'w> {
-        const ATTRS: [&str; 4] = ["alpha", "transB", "activation", "activation_alpha"];
+        const ATTRS: [&str; 10] = [
+            "alpha",
+            "transB",
+            "activation",
+            "activation_alpha",
+            "K",
+            "N",
+            "bits",
+            "block_size",
+            "accuracy_level",
+            "axis",
+        ];
         let attr = |name: &'static str| Some((name, self.node.attrs.get(name)?.clone()));
         Fused {
             domain: FUSED,
-            op_type: if self.quantized { "QLinear" } else { "Linear" },
+            op_type: self.kind.op_type,
             version: 1,
             inputs: self.node.inputs.clone(),
             outputs: vec![output],

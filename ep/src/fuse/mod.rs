@@ -1,8 +1,10 @@
 //! Fusions: each rule in its own file, applied in the order of [`RULES`].
 
+mod dequantized;
 mod epilogue;
 mod gelu;
 mod linear;
+mod nbits;
 mod norm;
 mod pattern;
 mod quantized;
@@ -58,6 +60,8 @@ pub const RULES: &[FusionRule] = &[
     sdpa::SDPA,
     // Products with constants, then what follows them, in the order of the epilogue.
     quantized::QUANTIZED,
+    nbits::NBITS,
+    dequantized::DEQUANTIZED,
     linear::MATMUL,
     linear::GEMM,
     epilogue::BIAS,

@@ -54,7 +54,7 @@ impl<'w> Tensor<'w> {
 
     /// Whether the byte count is what shape and type ask for.
     pub fn is_consistent(&self) -> bool {
-        checked_elements(&self.dims).and_then(|n| n.checked_mul(self.dtype.size())) == Some(self.bytes().len())
+        checked_elements(&self.dims).and_then(|n| self.dtype.bytes(n)) == Some(self.bytes().len())
     }
 
     /// The elements as `T`, copied only when they are not aligned; `None` when the tensor has another type.

@@ -124,5 +124,7 @@ fn data_type(dtype: DType) -> DataType {
         DType::I64 => DataType::Int64,
         DType::U64 => DataType::Uint64,
         DType::Bool => DataType::Bool,
+        DType::I4 => DataType::Int4,
+        DType::U4 => DataType::Uint4,
     }
 }

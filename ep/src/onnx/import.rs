@@ -101,7 +101,9 @@ fn tensor_of(proto: &TensorProto) -> Result<Tensor<'static>, Error> {
     let elements = checked_elements(&dims).ok_or_else(|| wrong("too many elements"))?;
     let bytes = match &proto.raw_data {
         Some(raw) => AlignedBuf::copy_of(raw),
-        None => typed_data(proto, dtype).unwrap_or_else(|| AlignedBuf::zeroed(elements * dtype.size())),
+        None => {
+            typed_data(proto, dtype).unwrap_or_else(|| AlignedBuf::zeroed(dtype.bytes(elements).unwrap_or_default()))
+        }
     };
     Ok(Tensor { dtype, dims, bytes: Bytes::Owned(Arc::new(bytes)) })
 }
@@ -134,6 +136,8 @@ fn dtype(data_type: i32) -> Option<DType> {
         DataType::Int64 => DType::I64,
         DataType::Uint64 => DType::U64,
         DataType::Bool => DType::Bool,
+        DataType::Int4 => DType::I4,
+        DataType::Uint4 => DType::U4,
         DataType::String | DataType::Undefined => return None,
     })
 }

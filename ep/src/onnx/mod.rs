@@ -143,6 +143,8 @@ pub enum DataType {
     Uint32 = 12,
     Uint64 = 13,
     Bfloat16 = 16,
+    Uint4 = 21,
+    Int4 = 22,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -54,7 +54,7 @@ fn one(dtype: DType) -> [u8; 8] {
         DType::F64 => put(&1f64.to_ne_bytes()),
         DType::F16 => put(&f16::ONE.to_ne_bytes()),
         DType::BF16 => put(&bf16::ONE.to_ne_bytes()),
-        DType::I8 | DType::U8 | DType::Bool => put(&[1]),
+        DType::I8 | DType::U8 | DType::Bool | DType::I4 | DType::U4 => put(&[1]),
         DType::I16 | DType::U16 => put(&1u16.to_ne_bytes()),
         DType::I32 | DType::U32 => put(&1u32.to_ne_bytes()),
         DType::I64 | DType::U64 => put(&1u64.to_ne_bytes()),

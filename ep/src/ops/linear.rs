@@ -104,7 +104,7 @@ fn linear(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
 }
 
 /// The ending of a fused node whose bias is input `first` and whose residual is the next one.
-fn ending(cx: &Lower<'_, '_>, first: usize) -> Result<Ending, Decline> {
+pub(super) fn ending(cx: &Lower<'_, '_>, first: usize) -> Result<Ending, Decline> {
     let before = cx.attr_bool("residual_first", false)?;
     let position = if before { Position::BeforeActivation } else { Position::AfterActivation };
     let residual = ResidualInput { input: first + 1, position, factor: 1.0 };
@@ -134,7 +134,11 @@ impl Op for Linear {
 
 /// Rows of the product and shape of its output for a left-hand side of shape `a`.
 pub(super) fn output_dims(a: &[usize], weights: &PackedWeights, transposed: bool) -> Result<(usize, Dims), BindError> {
-    let (k, n) = (weights.k(), weights.n());
+    product_dims(a, [weights.k(), weights.n()], transposed)
+}
+
+/// [`output_dims`] for a weight of these rows and columns.
+pub(super) fn product_dims(a: &[usize], [k, n]: [usize; 2], transposed: bool) -> Result<(usize, Dims), BindError> {
     let (mut out, depth) = match (a, transposed) {
         (&[depth, m], true) => (Dims::from_slice(&[m]), depth),
         (&[ref rows @ .., depth], false) => (Dims::from_slice(rows), depth),

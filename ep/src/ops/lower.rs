@@ -130,10 +130,12 @@ impl<'a, 'w> Lower<'a, 'w> {
     /// Type of input `index`.
     ///
     /// # Errors
-    /// Declines when the input is missing or its type unknown.
+    /// Declines when the input is missing, its type unknown, or its elements share bytes, which only operators that
+    /// read it as a constant know.
     pub fn dtype(&self, index: usize) -> Result<DType, Decline> {
         self.input_value(index)?
             .dtype
+            .filter(|dtype| !dtype.is_nibble())
             .ok_or_else(|| Decline::new(Code::DType, format!("the type of input {index} is unknown or not supported")))
     }
 

@@ -13,10 +13,12 @@ mod compare;
 mod concat;
 mod constant;
 mod cum_sum;
+mod dequantized_linear;
 mod embed_layer_norm;
 mod expand;
 mod eye_like;
 mod gather;
+mod gather_block_quantized;
 mod gelu;
 mod gemm;
 mod identity;
@@ -25,6 +27,8 @@ mod lower;
 mod matmul;
 mod matmul_integer;
 mod multi_head_attention;
+mod nbits;
+mod nbits_linear;
 mod norm;
 mod numeric;
 mod one_hot;
@@ -124,10 +128,12 @@ const TABLE: &[&[OpRow]] = &[
     concat::ROWS,
     constant::ROWS,
     cum_sum::ROWS,
+    dequantized_linear::ROWS,
     embed_layer_norm::ROWS,
     expand::ROWS,
     eye_like::ROWS,
     gather::ROWS,
+    gather_block_quantized::ROWS,
     gelu::ROWS,
     gemm::ROWS,
     identity::ROWS,
@@ -135,6 +141,7 @@ const TABLE: &[&[OpRow]] = &[
     matmul::ROWS,
     matmul_integer::ROWS,
     multi_head_attention::ROWS,
+    nbits_linear::ROWS,
     norm::ROWS,
     one_hot::ROWS,
     onnx_attention::ROWS,

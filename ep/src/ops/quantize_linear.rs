@@ -1,8 +1,12 @@
+use std::sync::Arc;
+
+use kernels::mem::AlignedBuf;
 use kernels::ops::quantize::{DequantizeLinear, DynamicQuantize, Granularity, Groups, MinMax, QuantizeLinear};
 use kernels::tensor::{DType, elements};
 
 use super::{Code, Decline, Lower, MICROSOFT, Op, OpRow, Work, axes};
-use crate::plan::{Bind, BindError};
+use crate::ir::Tensor;
+use crate::plan::{Bind, BindError, Buf};
 
 const QUANTIZE: OpRow = OpRow {
     domain: "",
@@ -146,12 +150,25 @@ struct Dequantize {
     from: DType,
     to: DType,
     parameters: Parameters,
+    /// Where the model has half bytes.
+    unpacked: Option<Unpacked>,
+}
+
+/// A constant of half bytes and its zero points (empty where there are none), a byte an element.
+struct Unpacked {
+    dtype: DType,
+    x: Arc<AlignedBuf>,
+    zero_points: Arc<AlignedBuf>,
 }
 
 fn dequantize(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
-    let from = cx.dtype_in(0, &[DType::U8, DType::I8, DType::U16, DType::I16, DType::I32])?;
+    let unpacked = unpack_nibbles(cx)?;
+    let from = match &unpacked {
+        Some(unpacked) => unpacked.dtype,
+        None => cx.dtype_in(0, &[DType::U8, DType::I8, DType::U16, DType::I16, DType::I32])?,
+    };
     let scale = cx.float_input(1)?;
-    if cx.has_input(2) {
+    if cx.has_input(2) && unpacked.is_none() {
         cx.dtype_in(2, &[from])?;
     }
     let to = match cx.attr_int("output_dtype", 0)? {
@@ -162,20 +179,55 @@ fn dequantize(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
             return Err(Decline::new(Code::DType, format!("dequantisation to data type {other} is not supported")));
         }
     };
-    Ok(Box::new(Dequantize { from, to, parameters: Parameters::lower(cx)? }))
+    Ok(Box::new(Dequantize { from, to, parameters: Parameters::lower(cx)?, unpacked }))
+}
+
+/// `None` when input 0 is not of half bytes.
+fn unpack_nibbles(cx: &Lower<'_, '_>) -> Result<Option<Unpacked>, Decline> {
+    let Some(x) = cx.constant(0).filter(|tensor| tensor.dtype.is_nibble()) else { return Ok(None) };
+    let unpack = |tensor: &Tensor<'_>| {
+        cx.packed(
+            &[tensor],
+            "bytes",
+            || AlignedBuf::zeroed(tensor.elements()),
+            || {
+                let nibble = |index: usize| tensor.bytes()[index / 2] >> (index % 2 * 4) & 15;
+                let signed = |code: u8| if code > 7 { code | 0xf0 } else { code };
+                let element = |index| if tensor.dtype == DType::I4 { signed(nibble(index)) } else { nibble(index) };
+                AlignedBuf::copy_of(&(0..tensor.elements()).map(element).collect::<Vec<u8>>())
+            },
+        )
+    };
+    let zero_points = match (cx.has_input(2), cx.constant(2)) {
+        (false, _) => Arc::new(AlignedBuf::zeroed(0)),
+        (true, Some(zero_points)) if zero_points.dtype == x.dtype => unpack(zero_points),
+        (true, _) => return Err(Decline::new(Code::Constant, "zero points of half bytes have to be constant")),
+    };
+    let dtype = if x.dtype == DType::I4 { DType::I8 } else { DType::U8 };
+    Ok(Some(Unpacked { dtype, x: unpack(x), zero_points }))
 }
 
 impl Op for Dequantize {
     fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
         let groups = self.parameters.bind(b)?;
-        let mut inputs = vec![b.input(0)?, b.input_f32(1)?];
+        let mut inputs = vec![self.bytes(b, 0)?, b.input_f32(1)?];
         if b.has_input(2) {
-            inputs.push(b.input(2)?);
+            inputs.push(self.bytes(b, 2)?);
         }
         let dims = b.dims(0)?;
         let y = b.output_f32(0, self.to, &dims)?;
         b.step(DequantizeLinear::new(groups, self.from, inputs.len() == 3), &inputs, &[y]);
         Ok(())
+    }
+}
+
+impl Dequantize {
+    /// Input `index`, a byte or more an element.
+    fn bytes(&self, b: &mut Bind<'_>, index: usize) -> Result<Buf, BindError> {
+        match &self.unpacked {
+            Some(unpacked) => Ok(b.constant(Arc::clone(if index == 0 { &unpacked.x } else { &unpacked.zero_points }))),
+            None => b.input(index),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod erf;
 mod gemm;
 mod gemm_int;
 mod map;
+mod nbits;
 mod recycle;
 mod vectorise;
 
@@ -13,6 +14,7 @@ pub(crate) use erf::{Erf, Gelu};
 pub(crate) use gemm::{F32Panel, F32Panels, PANEL, gemm_f32, matrix};
 pub(crate) use gemm_int::{I8Panel, I8Panels, Rows};
 pub(crate) use map::map;
+pub(crate) use nbits::nbits_int8;
 pub(crate) use vectorise::vectorised;
 
 /// Keeps the loops inside `rten` on the rank that called them, by giving rayon a global pool of one thread. Ranks are

@@ -30,9 +30,9 @@ impl Cast {
         Self { from, to, len }
     }
 
-    /// All types but bf16.
+    /// All types of whole bytes but bf16.
     pub fn supports(dtype: DType) -> bool {
-        dtype != DType::BF16
+        dtype != DType::BF16 && !dtype.is_nibble()
     }
 
     fn convert<X: Source, Y: Element>(&self, worker: &Worker<'_>, io: &Io<'_>, f: impl Fn(X) -> Y) {
@@ -143,7 +143,7 @@ macro_rules! with_element {
                 type $t = $type;
                 $body
             })*
-            DType::BF16 => unreachable!("`Cast::new` refuses bf16"),
+            DType::BF16 | DType::I4 | DType::U4 => unreachable!("`Cast::new` refuses {}", $dtype),
         }
     };
 }

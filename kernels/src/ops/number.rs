@@ -128,5 +128,5 @@ pub(crate) use with_number;
 /// Whether `dtype` is one of the types of [`Number`].
 pub(crate) fn is_number(dtype: crate::tensor::DType) -> bool {
     use crate::tensor::DType::*;
-    !matches!(dtype, F16 | BF16 | F64 | Bool)
+    !matches!(dtype, F16 | BF16 | F64 | Bool | I4 | U4)
 }

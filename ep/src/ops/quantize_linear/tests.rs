@@ -68,3 +68,18 @@ fn scales_that_do_not_fit_are_errors() {
     model.node("QuantizeLinear", &["x", "s"], &["y"], vec![]).output("y");
     assert!(model.run(&[Value::new(&[2, 3], &[0f32; 6])]).unwrap_err().to_string().contains("scales of shape"));
 }
+
+#[test]
+fn constants_of_half_bytes_are_dequantised_in_blocks() {
+    let unsigned = [1f32, -10.0, 2.0, 130.0, -300.0, 15_000.0];
+    let signed = [1f32, -10.0, 2.0, -30.0, -300.0, -1_000.0];
+    for (dtype, expected) in [(DType::U4, unsigned), (DType::I4, signed)] {
+        let mut model = Model::new();
+        // Rows (2, 1), (3, 15 or -1) and (0, 15 or -1), in two blocks along the columns.
+        model.nibbles("x", dtype, &[3, 2], &[0x12, 0xf3, 0xf0]).nibbles("z", dtype, &[2, 2], &[0x21, 0x03]);
+        model.constant("s", &[2, 2], &[1f32, 10.0, 100.0, 1_000.0]).typed("y", DType::F32, vec![]);
+        let attrs = vec![("axis", Attr::Int(0)), ("block_size", Attr::Int(2))];
+        model.node("DequantizeLinear", &["x", "s", "z"], &["y"], attrs).output("y");
+        assert_eq!(model.run(&[]).unwrap()[0], Value::new(&[3, 2], &expected));
+    }
+}

@@ -1,0 +1,202 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::driver::RunError;
+use crate::ops::epilogue::{Activation, Epilogue};
+use crate::pack::{Codes, NBitsShape, NBitsWeights};
+use crate::testing::{floats, run_one};
+
+/// A weight and what it stands for, in f64, `[k, n]`.
+struct Case {
+    weights: Arc<NBitsWeights>,
+    values: Vec<f64>,
+    /// The largest `|code - zero_point| * |scale|`, of which a sum in f32 is exact to a few units.
+    largest: f64,
+}
+
+/// Zero points of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Zero {
+    Absent,
+    Whole,
+    Broken,
+}
+
+fn case(shape: NBitsShape, zero: Zero, signed: bool, transposed: bool) -> Case {
+    let (k, n, bits) = (shape.k(), shape.n(), shape.bits());
+    let blocks = shape.blocks();
+    let code = |row: usize, column: usize| (row * 7 + column * 13 + row * column % 5 * 3) % (1 << bits);
+    let (row_stride, column_stride) = if transposed { (1, k + 3) } else { (n, 1) };
+    let mut bytes = vec![0u8; ((k + 3) * (n + 1) * bits).div_ceil(8)];
+    for (row, column) in (0..k).flat_map(|row| (0..n).map(move |column| (row, column))) {
+        let stored = if signed { code(row, column) ^ (1 << (bits - 1)) } else { code(row, column) };
+        let bit = (row * row_stride + column * column_stride) * bits;
+        bytes[bit / 8] |= (stored as u8) << (bit % 8);
+    }
+    let scales: Vec<f32> = floats(n * blocks, 5).iter().map(|x| x * 0.1).collect();
+    let zero_points: Option<Vec<f32>> = match zero {
+        Zero::Absent => None,
+        Zero::Whole => Some((0..n * blocks).map(|i| (i * 5 % (1 << bits)) as f32).collect()),
+        Zero::Broken => Some(floats(n * blocks, 6).iter().map(|x| (x + 1.0) * f32::from(1u8 << (bits - 1))).collect()),
+    };
+    let value = |row: usize, column: usize| {
+        let index = column * blocks + row / block(&shape);
+        let zero_point = zero_points.as_ref().map_or(f64::from(1u8 << (bits - 1)), |points| f64::from(points[index]));
+        (code(row, column) as f64 - zero_point) * f64::from(scales[index])
+    };
+    let values: Vec<f64> = (0..k * n).map(|i| value(i / n, i % n)).collect();
+    let codes = Codes { bytes: &bytes, signed, row_stride, column_stride };
+    let weights = NBitsWeights::pack(shape, codes, &scales, zero_points.as_deref()).unwrap();
+    let largest = f64::from(1u32 << bits) * 0.1;
+    Case { weights: Arc::new(weights), values, largest }
+}
+
+/// Rows of a block.
+fn block(shape: &NBitsShape) -> usize {
+    shape.group() * shape.groups_per_block()
+}
+
+fn product(a: &[f32], case: &Case, m: usize) -> Vec<f64> {
+    let shape = case.weights.shape();
+    let (k, n) = (shape.k(), shape.n());
+    let mut y = vec![0.0; m * n];
+    for (row, depth) in (0..m).flat_map(|row| (0..k).map(move |depth| (row, depth))) {
+        for column in 0..n {
+            y[row * n + column] += f64::from(a[row * k + depth]) * case.values[depth * n + column];
+        }
+    }
+    y
+}
+
+/// What `Compute::Int8` computes apart from the rounding of its sums: the product with rows that went through int8.
+fn rounded(a: &[f32], shape: &NBitsShape) -> Vec<f32> {
+    let mut rounded = Vec::new();
+    for group in a.chunks(shape.k()).flat_map(|row| row.chunks(shape.group())) {
+        let largest = group.iter().fold(0f32, |largest, x| largest.max(x.abs()));
+        let step = f64::from(largest) / 127.0;
+        rounded.extend(
+            group.iter().map(|&x| if step == 0.0 { 0.0 } else { ((f64::from(x) / step).round() * step) as f32 }),
+        );
+    }
+    rounded
+}
+
+fn run(case: &Case, a: &[f32], m: usize, compute: Compute, ranks: usize) -> Vec<f32> {
+    let driver = MatMulNBits::new(m, compute, Arc::clone(&case.weights), Epilogue::NONE);
+    run_one::<f32>(driver, ranks, &[bytemuck::cast_slice(a)], m * case.weights.shape().n()).unwrap()
+}
+
+/// Checks both ways to compute against f64. The sums in f32 are off by `eps (k + 2)` of their largest terms; rounding
+/// moves each element of `A` by at most 1/254 of its group's largest number, which is at most 1.
+fn check(shape: NBitsShape, zero: Zero, m: usize, ranks: usize) {
+    let case = case(shape, zero, m.is_multiple_of(2), ranks.is_multiple_of(2));
+    let a = floats(m * shape.k(), 1);
+    let exact = product(&a, &case, m);
+    let through_int8 = product(&rounded(&a, &shape), &case, m);
+    let sums = f64::from(f32::EPSILON) * (shape.k() + 2) as f64 * case.largest * 2.0;
+    let moved = |index: usize| {
+        let column = index % shape.n();
+        let weights: f64 = (0..shape.k()).map(|row| case.values[row * shape.n() + column].abs()).sum();
+        weights / 254.0 + sums
+    };
+    let what = format!("m={m} {shape} {zero:?} on {ranks} ranks");
+    let in_f32 = run(&case, &a, m, Compute::F32, ranks);
+    let in_int8 = run(&case, &a, m, Compute::Int8, ranks);
+    let mut ties = 0;
+    for index in 0..exact.len() {
+        let (float, int) = (f64::from(in_f32[index]), f64::from(in_int8[index]));
+        assert!((float - exact[index]).abs() <= sums, "{what}: {index} is {float}, not {}", exact[index]);
+        assert!((int - exact[index]).abs() <= moved(index), "{what} in int8: {index} is {int}, not {}", exact[index]);
+        // A number that falls between two codes may go either way, so a few rows may differ from this rounding.
+        ties += usize::from((int - through_int8[index]).abs() > sums);
+    }
+    assert!(ties <= exact.len() / 50, "{what}: int8 differs from rounded rows in {ties} of {}", exact.len());
+}
+
+#[test]
+fn products_of_all_shapes_are_right() {
+    for bits in [2, 4, 8] {
+        for (k, n) in [(1, 1), (31, 15), (40, 17), (64, 16), (100, 65), (257, 33)] {
+            for block in [16, 32, 64, 1024] {
+                let shape = NBitsShape::new(k, n, bits, block).unwrap();
+                for (m, ranks) in [(1, 1), (2, 2), (3, 3), (5, 1), (12, 2), (13, 3), (34, 2)] {
+                    check(shape, [Zero::Absent, Zero::Whole, Zero::Broken][(m + k) % 3], m, ranks);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_share_large_products() {
+    for (k, n, m) in [(300, 520, 1), (300, 520, 4), (64, 520, 70), (96, 200, 140)] {
+        for bits in [4, 8] {
+            let shape = NBitsShape::per_column(k, n, bits).unwrap();
+            (1..=3).for_each(|ranks| check(shape, Zero::Whole, m, ranks));
+        }
+    }
+}
+
+#[test]
+fn extreme_codes_do_not_overflow() {
+    for bits in [2, 4, 8] {
+        let shape = NBitsShape::new(4096, 3, bits, 32).unwrap();
+        let codes =
+            Codes { bytes: &vec![0xff; 4096 * 3 * bits / 8], signed: false, row_stride: 1, column_stride: 4096 };
+        let blocks = shape.blocks();
+        let weights = NBitsWeights::pack(shape, codes, &vec![1.0; 3 * blocks], Some(&vec![0.0; 3 * blocks])).unwrap();
+        let weights = Arc::new(weights);
+        for sign in [1.0, -1.0] {
+            let a = vec![sign; 4096];
+            let driver = MatMulNBits::new(1, Compute::Int8, Arc::clone(&weights), Epilogue::NONE);
+            let y = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&a)], 3).unwrap();
+            let expected = sign * 4096.0 * ((1u32 << bits) - 1) as f32;
+            assert!(
+                y.iter().all(|y| (y - expected).abs() <= expected.abs() * 4096.0 * f32::EPSILON),
+                "{y:?} {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn bias_and_activation_follow() {
+    let shape = NBitsShape::new(40, 21, 4, 32).unwrap();
+    let case = case(shape, Zero::Whole, false, false);
+    for (m, compute) in [(1, Compute::F32), (20, Compute::F32), (3, Compute::Int8)] {
+        let (a, bias) = (floats(m * 40, 1), floats(21, 2));
+        let plain = run(&case, &a, m, compute, 1);
+        let epilogue = Epilogue { bias: true, activation: Activation::Relu, residual: None };
+        let driver = MatMulNBits::new(m, compute, Arc::clone(&case.weights), epilogue);
+        let inputs = [&a, &bias].map(|x| bytemuck::cast_slice(x));
+        let y = run_one::<f32>(driver, 2, &inputs, m * 21).unwrap();
+        let expected: Vec<f32> = plain.iter().enumerate().map(|(i, x)| (x + bias[i % 21]).max(0.0)).collect();
+        assert_eq!(y, expected);
+    }
+}
+
+#[test]
+fn numbers_that_are_not_finite_show_in_their_row_only() {
+    let shape = NBitsShape::new(64, 5, 4, 32).unwrap();
+    let case = case(shape, Zero::Absent, false, false);
+    for bad in [f32::NAN, f32::INFINITY] {
+        for (m, compute) in [(2, Compute::F32), (2, Compute::Int8), (20, Compute::F32), (20, Compute::Int8)] {
+            let mut a = floats(m * 64, 1);
+            a[64 + 40] = bad;
+            let y = run(&case, &a, m, compute, 1);
+            assert!(y[..5].iter().all(|y| y.is_finite()), "{compute:?}");
+            assert!(y[5..10].iter().all(|y| !y.is_finite()), "{compute:?}");
+        }
+    }
+}
+
+#[test]
+fn a_weight_that_was_never_packed_is_an_error() {
+    for (m, compute) in [(1, Compute::F32), (20, Compute::F32), (1, Compute::Int8)] {
+        let weights = Arc::new(NBitsWeights::planned(NBitsShape::new(32, 4, 4, 32).unwrap()));
+        let driver = MatMulNBits::new(m, compute, weights, Epilogue::NONE);
+        let a = vec![0f32; m * 32];
+        let result = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&a)], m * 4);
+        assert!(matches!(result, Err(RunError::Weights(_))));
+    }
+}
