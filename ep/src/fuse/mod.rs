@@ -5,6 +5,7 @@ mod epilogue;
 mod gelu;
 mod linear;
 mod nbits;
+mod nbits_gate;
 mod norm;
 mod pattern;
 mod quantized;
@@ -67,6 +68,7 @@ pub const RULES: &[FusionRule] = &[
     epilogue::BIAS,
     linear::RESHAPE,
     epilogue::ACTIVATION,
+    nbits_gate::GATE,
     epilogue::RESIDUAL,
     // Sums that no linear layer has taken.
     skip_norm::SKIP,

@@ -28,7 +28,9 @@ mod matmul;
 mod matmul_integer;
 mod multi_head_attention;
 mod nbits;
+mod nbits_gate;
 mod nbits_linear;
+mod nibbles;
 mod norm;
 mod numeric;
 mod one_hot;
@@ -141,6 +143,7 @@ const TABLE: &[&[OpRow]] = &[
     matmul::ROWS,
     matmul_integer::ROWS,
     multi_head_attention::ROWS,
+    nbits_gate::ROWS,
     nbits_linear::ROWS,
     norm::ROWS,
     one_hot::ROWS,

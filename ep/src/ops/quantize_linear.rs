@@ -1,11 +1,10 @@
 use std::sync::Arc;
 
-use kernels::mem::AlignedBuf;
 use kernels::ops::quantize::{DequantizeLinear, DynamicQuantize, Granularity, Groups, MinMax, QuantizeLinear};
 use kernels::tensor::{DType, elements};
 
+use super::nibbles::Nibbles;
 use super::{Code, Decline, Lower, MICROSOFT, Op, OpRow, Work, axes};
-use crate::ir::Tensor;
 use crate::plan::{Bind, BindError, Buf};
 
 const QUANTIZE: OpRow = OpRow {
@@ -151,18 +150,11 @@ struct Dequantize {
     to: DType,
     parameters: Parameters,
     /// Where the model has half bytes.
-    unpacked: Option<Unpacked>,
-}
-
-/// A constant of half bytes and its zero points (empty where there are none), a byte an element.
-struct Unpacked {
-    dtype: DType,
-    x: Arc<AlignedBuf>,
-    zero_points: Arc<AlignedBuf>,
+    unpacked: Option<Nibbles>,
 }
 
 fn dequantize(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
-    let unpacked = unpack_nibbles(cx)?;
+    let unpacked = Nibbles::lower(cx)?;
     let from = match &unpacked {
         Some(unpacked) => unpacked.dtype,
         None => cx.dtype_in(0, &[DType::U8, DType::I8, DType::U16, DType::I16, DType::I32])?,
@@ -180,31 +172,6 @@ fn dequantize(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
         }
     };
     Ok(Box::new(Dequantize { from, to, parameters: Parameters::lower(cx)?, unpacked }))
-}
-
-/// `None` when input 0 is not of half bytes.
-fn unpack_nibbles(cx: &Lower<'_, '_>) -> Result<Option<Unpacked>, Decline> {
-    let Some(x) = cx.constant(0).filter(|tensor| tensor.dtype.is_nibble()) else { return Ok(None) };
-    let unpack = |tensor: &Tensor<'_>| {
-        cx.packed(
-            &[tensor],
-            "bytes",
-            || AlignedBuf::zeroed(tensor.elements()),
-            || {
-                let nibble = |index: usize| tensor.bytes()[index / 2] >> (index % 2 * 4) & 15;
-                let signed = |code: u8| if code > 7 { code | 0xf0 } else { code };
-                let element = |index| if tensor.dtype == DType::I4 { signed(nibble(index)) } else { nibble(index) };
-                AlignedBuf::copy_of(&(0..tensor.elements()).map(element).collect::<Vec<u8>>())
-            },
-        )
-    };
-    let zero_points = match (cx.has_input(2), cx.constant(2)) {
-        (false, _) => Arc::new(AlignedBuf::zeroed(0)),
-        (true, Some(zero_points)) if zero_points.dtype == x.dtype => unpack(zero_points),
-        (true, _) => return Err(Decline::new(Code::Constant, "zero points of half bytes have to be constant")),
-    };
-    let dtype = if x.dtype == DType::I4 { DType::I8 } else { DType::U8 };
-    Ok(Some(Unpacked { dtype, x: unpack(x), zero_points }))
 }
 
 impl Op for Dequantize {

@@ -25,6 +25,7 @@ pub mod integer_unary;
 pub mod matmul;
 pub mod matmul_int;
 pub mod matmul_nbits;
+pub mod moe;
 pub mod norm;
 mod number;
 pub mod one_hot;

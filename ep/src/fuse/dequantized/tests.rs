@@ -1,7 +1,7 @@
 use kernels::tensor::DType;
 
 use crate::fuse::tests::{check, fused, noise};
-use crate::ir::Attr;
+use crate::ir::{Attr, Dim};
 use crate::testing::{Model, Value};
 
 const K: usize = 64;
@@ -46,7 +46,7 @@ fn gemm_takes_a_weight_of_bytes_with_scales_of_columns() {
     let mut model = Model::new();
     let codes: Vec<i8> = (0..N * K).map(|i| (i * 37 + i / 3) as i8).collect();
     model.input::<f32>("x", &[3, K]).constant("b", &[N, K], &codes).constant("scales", &[N], &noise(2, &[N]));
-    model.constant("bias", &[N], &noise(3, &[N])).typed("weight", DType::F32, vec![]);
+    model.constant("bias", &[N], &noise(3, &[N])).typed("weight", DType::F32, [N, K].map(Dim::Known).to_vec());
     model.node("DequantizeLinear", &["b", "scales"], &["weight"], vec![("axis", Attr::Int(0))]);
     model.node("Gemm", &["x", "weight", "bias"], &["y"], vec![("transB", Attr::Int(1))]).output("y");
     check(&model, &["spacemit.DequantizedLinear"], "weight", &inputs(), TOLERANCE);
