@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use kernels::isa::CoreKind;
+
 use crate::fuse;
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::ops::{self, Code, Decline, Lower, Op, Packing, Work};
-use crate::options::ClaimOption;
+use crate::options::{ClaimOption, TargetOption};
 use crate::{Options, Target};
 
 /// Fate of each node of a graph after fusion.
@@ -49,6 +51,10 @@ pub fn partition<'w>(mut graph: Graph<'w>, target: &Target, options: &Options) -
 }
 
 fn lower(graph: &Graph<'_>, node: &Node<'_>, target: &Target, options: &Options) -> Result<Box<dyn Op>, Decline> {
+    // Scalar code of ours would be slower than the CPU provider's; the target can still be asked for.
+    if target.core == CoreKind::Scalar && options.target == TargetOption::Auto {
+        return Err(Decline::new(Code::Processor, "this processor has no vector extension (RVV 1.0)"));
+    }
     if let Some(option) = disabled(node, options) {
         return Err(Decline::new(Code::Disabled, format!("option '{option}' excludes it")));
     }

@@ -17,6 +17,7 @@ mod options;
 pub mod plan;
 mod provider;
 mod report;
+mod target;
 #[cfg(test)]
 mod testing;
 

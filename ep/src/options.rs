@@ -1,4 +1,8 @@
 use std::path::PathBuf;
+use std::time::Duration;
+
+use kernels::rt::{Cores, Placement, TcmUse};
+use kernels::sys::CpuSet;
 
 use crate::Error;
 
@@ -11,6 +15,11 @@ pub enum TargetOption {
     Host,
     K1,
     K3,
+    X100,
+    /// A RISC-V machine with vector registers of so many bits.
+    Rvv(usize),
+    /// A RISC-V machine without vectors.
+    Scalar,
 }
 
 /// Which groups are claimed.
@@ -29,6 +38,8 @@ pub struct Options {
     pub target: TargetOption,
     /// Threads that run a group; `None` leaves it to the provider.
     pub threads: Option<usize>,
+    /// Where the threads run and how they wait.
+    pub placement: Placement,
     pub claim: ClaimOption,
     /// Operator types that are left to other providers.
     pub disable_ops: Vec<String>,
@@ -42,6 +53,12 @@ pub struct Options {
 
 /// Most threads that can be asked for.
 const MAX_THREADS: usize = 256;
+/// A day.
+const MAX_LEASE_MS: usize = 86_400_000;
+/// More than any chip has.
+const MAX_TCM_BYTES: usize = 1 << 30;
+/// A second.
+const MAX_SPIN_US: usize = 1_000_000;
 
 impl Options {
     /// Reads options from key and value.
@@ -66,15 +83,34 @@ impl Options {
                         ("host", TargetOption::Host),
                         ("k1", TargetOption::K1),
                         ("k3", TargetOption::K3),
+                        ("x100", TargetOption::X100),
+                        ("rvv128", TargetOption::Rvv(128)),
+                        ("rvv256", TargetOption::Rvv(256)),
+                        ("rvv512", TargetOption::Rvv(512)),
+                        ("rvv1024", TargetOption::Rvv(1024)),
+                        ("scalar", TargetOption::Scalar),
                     ],
                 )?;
             }
-            "claim" => self.claim = choose(value, &[("auto", ClaimOption::Auto), ("all", ClaimOption::All)])?,
-            "threads" => {
-                let threads = value.parse().ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
-                let wrong = || format!("'{value}' is not a number from 1 to {MAX_THREADS}");
-                self.threads = Some(threads.ok_or_else(wrong)?);
+            "tcm" => {
+                self.placement.tcm = match value {
+                    "auto" => TcmUse::Auto,
+                    "off" => TcmUse::Off,
+                    bytes => TcmUse::AtMost(
+                        number(bytes, 1, MAX_TCM_BYTES).map_err(|error| format!("{error}, auto or off"))?,
+                    ),
+                };
             }
+            "claim" => self.claim = choose(value, &[("auto", ClaimOption::Auto), ("all", ClaimOption::All)])?,
+            "threads" => self.threads = Some(number(value, 1, MAX_THREADS)?),
+            "cores" if value == "inherit" => self.placement.cores = Cores::Inherit,
+            "cores" => self.placement.cores = Cores::These(cpus(value)?),
+            "preferred_cores" => self.placement.preferred = cpus(value)?,
+            "lease_timeout_ms" => {
+                self.placement.lease.wait = Duration::from_millis(number(value, 0, MAX_LEASE_MS)? as u64);
+            }
+            "on_lease_timeout" => self.placement.lease.fewer = choose(value, &[("error", false), ("fewer", true)])?,
+            "spin_us" => self.placement.spin.idle = Duration::from_micros(number(value, 0, MAX_SPIN_US)? as u64),
             "disable_ops" => self.disable_ops = list(value),
             "disable_nodes" => self.disable_nodes = list(value),
             "report" | "dump_subgraphs" if value.is_empty() => return Err("the path is empty".into()),
@@ -86,7 +122,35 @@ impl Options {
     }
 }
 
-const KEYS: [&str; 7] = ["target", "threads", "claim", "disable_ops", "disable_nodes", "report", "dump_subgraphs"];
+const KEYS: [&str; 13] = [
+    "target",
+    "threads",
+    "cores",
+    "preferred_cores",
+    "lease_timeout_ms",
+    "on_lease_timeout",
+    "spin_us",
+    "tcm",
+    "claim",
+    "disable_ops",
+    "disable_nodes",
+    "report",
+    "dump_subgraphs",
+];
+
+fn number(value: &str, least: usize, most: usize) -> Result<usize, String> {
+    let number = value.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("'{value}' is not a number from {least} to {most}"))
+}
+
+/// CPUs and ranges of them, in the order given: `8,10` or `8-11`, also with semicolons.
+fn cpus(value: &str) -> Result<Vec<usize>, String> {
+    let parts = list(value).iter().map(|part| part.parse::<CpuSet>()).collect::<Result<Vec<_>, _>>()?;
+    if parts.is_empty() {
+        return Err("no CPU is listed".into());
+    }
+    Ok(parts.iter().flat_map(CpuSet::iter).collect())
+}
 
 fn choose<T: Copy>(value: &str, choices: &[(&str, T)]) -> Result<T, String> {
     let found = choices.iter().find(|(name, _)| *name == value);
@@ -116,6 +180,19 @@ mod tests {
     }
 
     #[test]
+    fn cores_are_read_in_their_order() {
+        let cores = |value| Options::parse([("cores", value)]).unwrap().placement.cores;
+        assert_eq!(cores("12;8-10"), Cores::These(vec![12, 8, 9, 10]));
+        assert_eq!(cores("inherit"), Cores::Inherit);
+        let waits = [("lease_timeout_ms", "5"), ("on_lease_timeout", "fewer"), ("spin_us", "0")];
+        let placement = Options::parse(waits).unwrap().placement;
+        assert_eq!((placement.lease.wait, placement.lease.fewer), (Duration::from_millis(5), true));
+        assert_eq!(placement.spin.idle, Duration::ZERO);
+        let tcm = |value| Options::parse([("tcm", value)]).unwrap().placement.tcm;
+        assert_eq!((tcm("auto"), tcm("off"), tcm("4096")), (TcmUse::Auto, TcmUse::Off, TcmUse::AtMost(4096)));
+    }
+
+    #[test]
     fn unknown_keys_and_bad_values_name_the_key() {
         let wrong = [
             ("intra_thread_numm", "2"),
@@ -124,6 +201,14 @@ mod tests {
             ("threads", "8;x"),
             ("target", "k2"),
             ("report", ""),
+            ("cores", ""),
+            ("cores", "8;x"),
+            ("preferred_cores", "inherit"),
+            ("lease_timeout_ms", "-1"),
+            ("on_lease_timeout", "wait"),
+            ("spin_us", "2000000"),
+            ("tcm", "0"),
+            ("tcm", "yes"),
         ];
         for (key, value) in wrong {
             let error = Options::parse([(key, value)]).unwrap_err();

@@ -3,6 +3,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use kernels::isa::Machine;
 use kernels::rt::Team;
 use prost::Message;
 
@@ -10,9 +11,9 @@ use crate::claim::partition;
 use crate::exec::{CompiledGroup, GroupConstant, GroupInput};
 use crate::ir::{Graph, ValueId};
 use crate::ops::{self, Lower, Packing};
-use crate::options::TargetOption;
 use crate::plan::{Label, PlanNode, WeightStore};
 use crate::report::{Origins, Report};
+use crate::target::target;
 use crate::{Error, Options, Target, fuse};
 
 /// The provider of one session.
@@ -38,12 +39,7 @@ impl Provider {
     /// # Errors
     /// [`Error::Option`] when an option cannot be met.
     pub fn new(options: Options) -> Result<Self, Error> {
-        let workers = options.threads.unwrap_or_else(kernels::isa::physical_cores);
-        let target = match options.target {
-            TargetOption::Auto | TargetOption::Host => Target::host(workers),
-            TargetOption::K1 => Target::k1().with_workers(workers),
-            TargetOption::K3 => Target::k3().with_workers(workers),
-        };
+        let target = target(&options, Machine::here())?;
         Ok(Self { options, target, report: Report::default(), team: Mutex::new(None), dumped: AtomicUsize::new(0) })
     }
 
@@ -158,7 +154,8 @@ impl Provider {
         if let Some(team) = &*team {
             return Ok(Arc::clone(team));
         }
-        let started = Team::of(&self.target).map_err(|error| Error::System(error.to_string()))?;
+        let started =
+            Team::of(&self.target, &self.options.placement).map_err(|error| Error::System(error.to_string()))?;
         Ok(Arc::clone(team.insert(Arc::new(started))))
     }
 }

@@ -13,8 +13,10 @@ pub mod pack;
 pub mod reference;
 pub mod rt;
 pub mod select;
+pub mod sys;
 pub mod table;
 pub mod tape;
+mod tcm;
 pub mod tensor;
 pub mod ukr;
 

@@ -9,16 +9,16 @@ use crate::table::{Armed, MatMulFamily, Variant};
 pub fn f32_layout(target: &Target) -> PackLayout {
     match target.core {
         CoreKind::Host => PackLayout::HostF32,
-        CoreKind::X60 | CoreKind::A60 | CoreKind::X100 | CoreKind::A100 => PackLayout::F32P32X1,
+        _ => PackLayout::F32P32X1,
     }
 }
 
 /// Layout of a constant f16 right-hand side; `None` when it is multiplied in f32.
 pub fn f16_layout(target: &Target) -> Option<PackLayout> {
     match target.core {
-        CoreKind::Host => None,
-        CoreKind::X60 | CoreKind::A60 | CoreKind::X100 => Some(PackLayout::F16P32X1),
+        CoreKind::Host | CoreKind::Scalar | CoreKind::Rvv { f16: false, .. } => None,
         CoreKind::A100 => Some(PackLayout::F16P32X8),
+        _ => Some(PackLayout::F16P32X1),
     }
 }
 
@@ -26,9 +26,9 @@ pub fn f16_layout(target: &Target) -> Option<PackLayout> {
 pub fn i8_layout(target: &Target) -> PackLayout {
     match target.core {
         CoreKind::Host => PackLayout::HostI8,
-        CoreKind::X60 | CoreKind::X100 => PackLayout::I8P32X1,
         CoreKind::A60 => PackLayout::I8P16X8,
         CoreKind::A100 => PackLayout::I8P32X16,
+        _ => PackLayout::I8P32X1,
     }
 }
 
@@ -59,6 +59,7 @@ mod tests {
             (Target::k1(), ["rvv_6x32x1", "rvv_6x32x1", "ime1_12x16x8"]),
             (Target::k3(), ["rvv_16x32x8", "ime2_16x32x8", "ime2_16x32x16"]),
             (Target { core: CoreKind::X60, ..Target::k1() }, ["rvv_6x32x1"; 3]),
+            (Target::rvv(512), ["rvv_3x32x1"; 3]),
         ] {
             let f32_kernel = matmul::<MatMulF32F32F32>(target.core, f32_layout(&target)).unwrap().name;
             let f16_kernel = matmul::<MatMulF16F16F32>(target.core, f16_layout(&target).unwrap()).unwrap().name;

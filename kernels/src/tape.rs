@@ -168,8 +168,12 @@ impl Tape {
     }
 
     fn run_rank(&self, worker: &Worker<'_>, bases: &Bases, per_rank: usize, failure: &Mutex<Option<TapeRunError>>) {
-        // SAFETY: each rank has its own `per_rank` bytes behind `scratch`, and ranks differ.
-        let scratch = unsafe { std::slice::from_raw_parts_mut(bases.scratch.add(per_rank * worker.rank()), per_rank) };
+        let mut lease = worker.scratchpad(per_rank);
+        let scratch = match &mut lease {
+            Some(block) => &mut block[..per_rank],
+            // SAFETY: each rank has its own `per_rank` bytes behind `scratch`, and ranks differ.
+            None => unsafe { std::slice::from_raw_parts_mut(bases.scratch.add(per_rank * worker.rank()), per_rank) },
+        };
         for (step, &waits) in self.steps.iter().zip(&self.waits) {
             if waits && worker.barrier().is_err() {
                 return;

@@ -1,5 +1,5 @@
-//! `cargo xtask sanitize`: tests under Miri, the address sanitizer, the thread sanitizer and valgrind. They need a
-//! nightly toolchain and take long, so they are not part of `cargo xtask test`.
+//! `cargo xtask sanitize`: the model checker of threads, and tests under Miri, the address sanitizer, the thread
+//! sanitizer and valgrind. Most need a nightly toolchain and all take long, so they are not part of `cargo xtask test`.
 
 use std::process::Command;
 
@@ -16,9 +16,10 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Runs the named tool, or all.
 pub fn run(arguments: &[String]) -> Result<()> {
     type Tool = (&'static str, fn() -> Result<()>);
-    let tools: [Tool; 4] = [("miri", miri), ("address", address), ("thread", thread), ("valgrind", valgrind)];
+    let tools: [Tool; 5] =
+        [("model", model), ("miri", miri), ("address", address), ("thread", thread), ("valgrind", valgrind)];
     if let Some(unknown) = arguments.iter().find(|name| tools.iter().all(|(tool, _)| tool != name)) {
-        return Err(format!("there is no tool {unknown}; there are: miri, address, thread, valgrind"));
+        return Err(format!("there is no tool {unknown}; there are: model, miri, address, thread, valgrind"));
     }
     for (name, tool) in tools {
         if arguments.is_empty() || arguments.iter().any(|wanted| wanted == name) {
@@ -27,6 +28,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Every order of events of the barrier, the mailboxes, a run and the grants, by loom.
+fn model() -> Result<()> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(workspace::root()).env("RUSTFLAGS", "--cfg loom");
+    cargo.env("CARGO_TARGET_DIR", workspace::cargo_target().join("model"));
+    process::run(cargo.args(["test", "--package", "kernels", "--lib", "--", "rt::model::"]))
 }
 
 /// `cargo +nightly` with a target folder of its own, so that nothing of the normal builds is rebuilt.

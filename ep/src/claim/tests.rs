@@ -56,6 +56,20 @@ fn disabled_nodes_and_operators_are_declined_by_name() {
 }
 
 #[test]
+fn a_processor_without_vectors_takes_nothing_of_itself() {
+    let mut model = Model::new();
+    model.input::<f32>("x", &[2]).node("Identity", &["x"], &["y"], vec![]).output("y");
+    let declined = |target| {
+        let options = Options { target, claim: ClaimOption::All, ..Options::default() };
+        partition(model.graph(), &Target::scalar(), &options).declines
+    };
+    let declines = declined(TargetOption::Auto);
+    assert_eq!((declines.len(), declines[0].1.code), (1, Code::Processor));
+    assert!(declines[0].1.reason.contains("no vector extension"));
+    assert!(declined(TargetOption::Scalar).is_empty());
+}
+
+#[test]
 fn a_small_group_of_glue_is_left_to_other_providers() {
     let mut model = Model::new();
     model.input::<f32>("x", &[2]);

@@ -22,6 +22,8 @@ pub enum Code {
     Constant,
     /// A shape depends on data that are computed in the graph.
     Dependency,
+    /// The machine cannot run anything.
+    Processor,
     /// An option of the user excludes the node.
     Disabled,
     /// The group around the node is not worth its boundary.
@@ -40,6 +42,7 @@ impl Code {
             Code::Output => "output",
             Code::Constant => "constant",
             Code::Dependency => "dependency",
+            Code::Processor => "processor",
             Code::Disabled => "disabled",
             Code::Worth => "worth",
         }

@@ -11,6 +11,15 @@ pub enum CoreKind {
     X100,
     /// K3 cpu8-15: RVV 1.0, VLEN 1024, IME2, TCM.
     A100,
+    /// A RISC-V core of another make with RVV 1.0.
+    Rvv {
+        /// Bits of a vector register.
+        vlen: usize,
+        /// Zvfh: vectors of f16.
+        f16: bool,
+    },
+    /// A RISC-V core without the V extension.
+    Scalar,
     /// The development machine, served by the host engine.
     Host,
 }
@@ -23,7 +32,8 @@ impl CoreKind {
             CoreKind::X60 | CoreKind::X100 => vectors,
             CoreKind::A60 => Isa { ime1: true, ..vectors },
             CoreKind::A100 => Isa { vlen: 1024, ime2: true, ..vectors },
-            CoreKind::Host => Isa::SCALAR,
+            CoreKind::Rvv { vlen, f16 } => Isa { vlen, f16, ..Isa::SCALAR },
+            CoreKind::Scalar | CoreKind::Host => Isa::SCALAR,
         }
     }
 }
@@ -69,6 +79,32 @@ impl Target {
         Self { core: CoreKind::A100, workers: 8, tcm_bytes: 384 << 10 }
     }
 
+    /// The application cores of K3.
+    pub const fn x100() -> Self {
+        Self { core: CoreKind::X100, workers: 8, tcm_bytes: 0 }
+    }
+
+    /// A RISC-V machine with vector registers of `vlen` bits, Zvfh included.
+    pub const fn rvv(vlen: usize) -> Self {
+        Self::of(CoreKind::Rvv { vlen, f16: true })
+    }
+
+    /// A RISC-V machine without vectors: every kernel is the scalar twin.
+    pub const fn scalar() -> Self {
+        Self::of(CoreKind::Scalar)
+    }
+
+    /// All cores of a kind on its chip; one where the kind tells of no chip.
+    pub const fn of(core: CoreKind) -> Self {
+        match core {
+            CoreKind::A60 => Self::k1(),
+            CoreKind::A100 => Self::k3(),
+            CoreKind::X100 => Self::x100(),
+            CoreKind::X60 => Self { core, workers: 4, tcm_bytes: 0 },
+            CoreKind::Rvv { .. } | CoreKind::Scalar | CoreKind::Host => Self { core, workers: 1, tcm_bytes: 0 },
+        }
+    }
+
     /// The same chip with another number of workers.
     pub const fn with_workers(mut self, workers: usize) -> Self {
         self.workers = workers;
@@ -81,6 +117,8 @@ impl Target {
             CoreKind::X60 | CoreKind::A60 => "k1",
             CoreKind::X100 => "x100",
             CoreKind::A100 => "k3",
+            CoreKind::Rvv { .. } => "rvv",
+            CoreKind::Scalar => "scalar",
             CoreKind::Host => "host",
         }
     }

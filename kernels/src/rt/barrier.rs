@@ -1,4 +1,7 @@
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::spin::Patience;
+use super::sync::{AtomicBool, AtomicUsize, Ordering, thread};
 
 /// A barrier cannot be passed any more, because a rank failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,25 +11,23 @@ pub struct Poisoned;
 #[repr(align(128))]
 struct Padded<T>(T);
 
-/// A reusable spinning barrier. A rank that fails poisons it and every other rank leaves with [`Poisoned`].
+/// The spinning barrier of one run. A rank that fails poisons it and every other rank leaves with [`Poisoned`].
 pub(super) struct Barrier {
     arrived: Padded<AtomicUsize>,
     generation: Padded<AtomicUsize>,
     poisoned: AtomicBool,
     size: usize,
+    spin: Duration,
 }
 
-/// Spins before a waiting rank starts to yield its core: some microseconds, because on a busy machine the rank that it
-/// waits for may need that very core.
-const SPINS: u32 = 1_000;
-
 impl Barrier {
-    pub fn new(size: usize) -> Self {
+    pub fn new(size: usize, spin: Duration) -> Self {
         Self {
             arrived: Padded(AtomicUsize::new(0)),
             generation: Padded(AtomicUsize::new(0)),
             poisoned: AtomicBool::new(false),
             size,
+            spin,
         }
     }
 
@@ -44,16 +45,13 @@ impl Barrier {
     }
 
     fn wait_for_others(&self, generation: usize) -> Result<(), Poisoned> {
-        let mut spins = 0;
+        let mut patience = Patience::new(self.spin);
         while self.generation.0.load(Ordering::Acquire) == generation {
             if self.poisoned.load(Ordering::Acquire) {
                 return Err(Poisoned);
             }
-            if spins < SPINS {
-                spins += 1;
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
+            if !patience.spin() {
+                thread::yield_now();
             }
         }
         Ok(())
@@ -61,11 +59,5 @@ impl Barrier {
 
     pub fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
-    }
-
-    /// Makes the barrier fit for the next run. No rank may be inside.
-    pub fn reset(&self) {
-        self.arrived.0.store(0, Ordering::Relaxed);
-        self.poisoned.store(false, Ordering::Release);
     }
 }

@@ -1,9 +1,23 @@
 //! Teams of worker threads that run one program together (single program, multiple data).
 
 mod barrier;
+mod equipment;
+mod grants;
+mod mailbox;
+#[cfg(all(test, loom))]
+mod model;
+mod placement;
+mod pool;
+mod resident;
+mod run;
+mod spin;
+mod sync;
 mod team;
 mod worker;
 
 pub use barrier::Poisoned;
+pub use grants::Lease;
+pub use placement::{Cores, Placement, TcmUse};
+pub use spin::Spin;
 pub use team::{Team, TeamError};
 pub use worker::Worker;

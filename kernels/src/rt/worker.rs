@@ -1,7 +1,9 @@
 use std::ops::Range;
 
 use super::barrier::{Barrier, Poisoned};
+use super::equipment::Scratchpad;
 use crate::isa::Isa;
+use crate::tcm::Lease;
 
 /// One rank inside [`super::Team::run`].
 pub struct Worker<'a> {
@@ -9,11 +11,17 @@ pub struct Worker<'a> {
     size: usize,
     barrier: &'a Barrier,
     isa: Isa,
+    scratchpad: Option<Scratchpad<'a>>,
 }
 
 impl<'a> Worker<'a> {
     pub(super) fn new(rank: usize, size: usize, barrier: &'a Barrier, isa: Isa) -> Self {
-        Self { rank, size, barrier, isa }
+        Self { rank, size, barrier, isa, scratchpad: None }
+    }
+
+    pub(super) fn with_scratchpad(mut self, scratchpad: Option<Scratchpad<'a>>) -> Self {
+        self.scratchpad = scratchpad;
+        self
     }
 
     pub fn rank(&self) -> usize {
@@ -27,6 +35,12 @@ impl<'a> Worker<'a> {
     /// What this rank's core can execute, and its team may use.
     pub fn isa(&self) -> Isa {
         self.isa
+    }
+
+    /// At least `bytes` of the scratchpad beside this rank's core, until the lease is dropped; `None` where there is
+    /// none, it is too small, another process uses it, or this rank has it already.
+    pub(crate) fn scratchpad(&self, bytes: usize) -> Option<Lease<'a>> {
+        self.scratchpad.as_ref()?.lease(bytes)
     }
 
     /// Waits until every rank has arrived. Writes before it are visible to all ranks after it.
@@ -49,14 +63,14 @@ impl<'a> Worker<'a> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
     #[test]
     fn shares_are_disjoint_and_cover() {
         for size in 1..=5 {
-            let barrier = Barrier::new(size);
+            let barrier = Barrier::new(size, std::time::Duration::ZERO);
             for total in [0, 1, 7, 64, 65, 1000] {
                 for grain in [1, 8, 64] {
                     let mut next = 0;

@@ -1,0 +1,35 @@
+use std::sync::Arc;
+
+use crate::isa::Isa;
+use crate::tcm::{Lease, Tcm};
+
+/// What a resident thread has to work with.
+#[derive(Clone)]
+pub(super) struct Equipment {
+    /// What its core can execute.
+    pub isa: Isa,
+    /// The scratchpads, and the core whose block is near.
+    pub tcm: Option<(Arc<Tcm>, usize)>,
+}
+
+impl Equipment {
+    pub fn new(isa: Isa) -> Self {
+        Self { isa, tcm: None }
+    }
+}
+
+/// The scratchpad that a rank may use in one run.
+#[derive(Clone, Copy)]
+pub(super) struct Scratchpad<'a> {
+    pub tcm: &'a Tcm,
+    pub cpu: usize,
+    /// Most bytes of it.
+    pub limit: usize,
+}
+
+impl<'a> Scratchpad<'a> {
+    /// A block of at least `bytes`, if that is within the limit and the block is free.
+    pub fn lease(&self, bytes: usize) -> Option<Lease<'a>> {
+        if bytes == 0 || bytes > self.limit { None } else { self.tcm.lease(self.cpu, bytes) }
+    }
+}
