@@ -69,7 +69,11 @@ impl Mailbox {
     /// The next task, for which the calling thread spins a while and then sleeps; `None` when the mailbox is closed.
     fn take(&self, spin: Duration) -> Option<Task> {
         let mut patience = Patience::new(spin);
-        while !self.full.load(Ordering::Acquire) && patience.spin() {}
+        while !self.full.load(Ordering::Acquire) {
+            if !patience.spin() {
+                break;
+            }
+        }
         let mut slot = lock(&self.slot);
         while slot.task.is_none() && !slot.closed {
             slot.parked = true;
