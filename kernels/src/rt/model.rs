@@ -125,6 +125,6 @@ fn grants_exclude_each_other_and_wake_who_waits() {
             thread::spawn(move || take(&shared, cores))
         });
         take(&shared, "0-2");
-        threads.map(|thread| thread.join().unwrap());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
 }

@@ -107,6 +107,21 @@ fn ranks_know_what_their_cores_execute() {
     leased(8).run(&|worker| assert_eq!(worker.isa(), CoreKind::A100.isa())).unwrap();
 }
 
+/// `SPACEMIT_EP_MATRIX` is set where the emulator of the matrix instructions is preloaded; elsewhere QEMU traps on them.
+#[cfg(target_arch = "riscv64")]
+#[test]
+fn workers_of_this_chip_measure_what_it_executes() {
+    let matrix = std::env::var_os("SPACEMIT_EP_MATRIX").is_some();
+    let target = Machine::here().target().unwrap();
+    let team = Team::of(&target, &Placement::default()).unwrap();
+    let promised = target.core.isa();
+    let expected = Isa { ime1: promised.ime1 && matrix, ime2: promised.ime2 && matrix, ..promised };
+    team.run(&|worker| assert_eq!(worker.isa(), expected)).unwrap();
+    let bound = matches!(target.core, CoreKind::A60 | CoreKind::X100 | CoreKind::A100);
+    assert_eq!(team.cores().len(), if bound { team.size() } else { 0 });
+    println!("{target:?} {expected:?}");
+}
+
 #[test]
 fn teams_on_disjoint_cores_run_at_the_same_time() {
     let (first, pool) = on(FakeChip::k3(), Target::k3().with_workers(4), &Placement::default()).unwrap();
