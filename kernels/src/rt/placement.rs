@@ -79,7 +79,7 @@ impl Placement {
             return Ok(None);
         }
         let all: CpuSet = cores.iter().map(|core| core.cpu).collect();
-        let allowed = allowed(&all, mask);
+        let allowed = allowed(target.core, &all, mask);
         cores.retain(|core| allowed.contains(core.cpu));
         let preference = |core: &Core| self.preferred.iter().position(|&cpu| cpu == core.cpu).unwrap_or(usize::MAX);
         cores.sort_by_key(|core| (preference(core), spread(core), core.cpu));
@@ -122,11 +122,11 @@ fn find(machine: &Machine, cpu: usize) -> Option<Core> {
     machine.cores.iter().find(|core| core.cpu == cpu).copied()
 }
 
-/// The process's mask restricts, but K3 keeps its AI cores out of every mask until a thread is marked: a mask without
-/// any of them says nothing about them.
-fn allowed(cores: &CpuSet, mask: &CpuSet) -> CpuSet {
+/// The mask restricts, but K3 keeps its AI cores out of every mask until a thread is marked: a mask without any of
+/// them says nothing about them.
+fn allowed(kind: CoreKind, cores: &CpuSet, mask: &CpuSet) -> CpuSet {
     let both = cores.and(mask);
-    if both.is_empty() { *cores } else { both }
+    if both.is_empty() && kind == CoreKind::A100 { *cores } else { both }
 }
 
 /// The two cores of a pair on K3 share a matrix unit, so that the first of every pair come before the second.
@@ -158,6 +158,7 @@ mod tests {
         let any = Placement::default();
         assert_eq!(place(&FakeChip::k1(), Target::k1(), &any, "0-7"), [0, 1, 2, 3]);
         assert_eq!(place(&FakeChip::k1(), Target::k1(), &any, "2-7"), [2, 3]);
+        assert!(place(&FakeChip::k1(), Target::k1(), &any, "4-7").is_empty());
         assert_eq!(place(&FakeChip::k3(), Target::k3(), &any, "8-11"), [8, 10, 9, 11], "started as an AI process");
         let found = any.candidates(&Machine::detect(&FakeChip::k1()), &Target::k1(), &"2-7".parse().unwrap());
         assert_eq!(found.unwrap().unwrap().masked.to_string(), "0-1");

@@ -76,6 +76,11 @@ impl Team {
         let Some(candidates) = candidates else {
             return Self::of_threads(target.workers, terms);
         };
+        if candidates.cores.is_empty() {
+            let reason =
+                format!("the CPU mask {mask} excludes all cores of target {}: {}", target.name(), candidates.masked);
+            return Err(TeamError::Start(reason));
+        }
         if !candidates.masked.is_empty() {
             tracing::warn!(cores = %candidates.masked, "not used: the CPU mask of this process excludes them");
         }

@@ -83,6 +83,14 @@ fn callers_take_turns() {
 }
 
 #[test]
+fn a_mask_without_any_core_of_the_target_is_named() {
+    let mut chip = FakeChip::k1();
+    chip.mask = "4-7".parse().unwrap();
+    let error = on(chip, Target::k1(), &Placement::default()).err().unwrap().to_string();
+    assert!(error.contains("4-7") && error.contains("0-3"), "{error}");
+}
+
+#[test]
 fn idle_workers_wake_up_again() {
     let spin = Spin { idle: Duration::ZERO, barrier: Duration::ZERO };
     let (team, _) = on(FakeChip::k1(), Target::k1(), &Placement { spin, ..Placement::default() }).unwrap();
