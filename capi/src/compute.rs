@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
-use ep::{CompiledGroup, DType, TensorView};
+use ep::{Argument, CompiledGroup, DType, Run, TensorView};
 use ort_sys::{OrtKernelContext, OrtStatusPtr};
 use smallvec::SmallVec;
 
@@ -33,10 +33,14 @@ pub(crate) struct NodeCompute {
     idle: Mutex<Vec<Scratch>>,
 }
 
-/// Storage of one run for copies of unaligned buffers, by position; empty for aligned ones.
+/// Storage of one run for copies by position; empty where none is needed.
 #[derive(Default)]
 struct Scratch {
+    /// Of unaligned inputs.
     inputs: Vec<AlignedCopy>,
+    /// Of inputs that are the memory of an output.
+    shared: Vec<AlignedCopy>,
+    /// Of unaligned outputs.
     outputs: Vec<AlignedCopy>,
 }
 
@@ -114,6 +118,7 @@ impl NodeCompute {
         let taken = idle().pop();
         let mut scratch = taken.unwrap_or_else(|| Scratch {
             inputs: vec![AlignedCopy::default(); self.inputs.len()],
+            shared: vec![AlignedCopy::default(); self.inputs.len()],
             outputs: vec![AlignedCopy::default(); self.outputs.len()],
         });
         let result = self.run_with(&mut scratch, context);
@@ -140,11 +145,20 @@ impl NodeCompute {
         }
 
         let run = self.group.begin(&views)?;
+        let mut targets = PerValue::new();
+        for (output, &index) in self.outputs.iter().enumerate() {
+            targets.push(context.output(index, run.output_dims(output))?);
+        }
+        let mut arguments = PerValue::new();
+        for (input, (view, copy)) in views.into_iter().zip(&mut scratch.shared).enumerate() {
+            arguments.push(argument(&run, input, view, &targets, copy));
+        }
         let mut results = PerValue::new();
         let mut unaligned = PerValue::new();
-        for (output, (&index, copy)) in self.outputs.iter().zip(&mut scratch.outputs).enumerate() {
-            // SAFETY: `positions` made the indices distinct.
-            let bytes = unsafe { context.output(index, run.output_dims(output)) }?;
+        for (output, (target, copy)) in targets.into_iter().zip(&mut scratch.outputs).enumerate() {
+            // SAFETY: `positions` made the indices distinct, so the host gave each target once; no argument refers to
+            // a target's bytes.
+            let bytes = unsafe { &mut *target };
             if is_aligned(bytes, run.output_dtype(output)) {
                 results.push(bytes);
             } else {
@@ -152,12 +166,39 @@ impl NodeCompute {
                 unaligned.push((output, bytes));
             }
         }
-        run.execute(&views, &mut results)?;
+        run.execute_sharing(&arguments, &mut results)?;
         for (output, bytes) in unaligned {
             bytes.copy_from_slice(results.get(output).map_or(&[], |result| &**result));
         }
         Ok(())
     }
+}
+
+/// Input `input` of a run whose outputs will be written to `targets`. Where a target is the same memory, the input is named
+/// after it if the run may share the two, else read from a copy.
+fn argument<'a>(
+    run: &Run<'_>,
+    input: usize,
+    view: TensorView<'a>,
+    targets: &[*mut [u8]],
+    copy: &'a mut AlignedCopy,
+) -> Argument<'a> {
+    let given = view.bytes.as_ptr_range();
+    let meets = |target: &*mut [u8]| {
+        let start = target.cast::<u8>().cast_const();
+        given.start < start.wrapping_add(target.len()) && start < given.end
+    };
+    let Some(output) = targets.iter().position(meets) else { return Argument::Bytes(view.bytes) };
+    let target = targets
+        .get(output)
+        .copied()
+        .filter(|target| target.cast::<u8>().cast_const() == given.start && target.len() == view.bytes.len());
+    if target.is_some() && is_aligned(view.bytes, run.output_dtype(output)) && run.may_share(input, output) {
+        return Argument::Output(output);
+    }
+    let bytes = copy.resize(view.bytes.len());
+    bytes.copy_from_slice(view.bytes);
+    Argument::Bytes(bytes)
 }
 
 /// Buffers that an application binds are only as aligned as the application made them.

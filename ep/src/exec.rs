@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kernels::isa::Target;
 use kernels::mem::{AlignedBuf, Workspace};
 use kernels::rt::Team;
-use kernels::tape::TapeRunError;
+use kernels::tape::{Argument, TapeRunError};
 use kernels::tensor::{DType, Dims, TensorView};
+use smallvec::SmallVec;
 
 use crate::Error;
 use crate::plan::{Binding, Label, PlanNode, Planner, Program};
@@ -146,21 +147,34 @@ impl Run<'_> {
         &self.program
     }
 
+    /// Whether input `input` may be the memory of output `output`: a cache that the group updates in place.
+    pub fn may_share(&self, input: usize, output: usize) -> bool {
+        self.program.tape.may_share(input, output)
+    }
+
+    /// [`Run::execute_sharing`] with inputs that are apart from the outputs.
+    ///
+    /// # Errors
+    /// As [`Run::execute_sharing`].
+    pub fn execute(self, inputs: &[TensorView<'_>], outputs: &mut [&mut [u8]]) -> Result<(), Error> {
+        let inputs: SmallVec<[Argument<'_>; 16]> = inputs.iter().map(|input| Argument::Bytes(input.bytes)).collect();
+        self.execute_sharing(&inputs, outputs)
+    }
+
     /// Executes the program. `inputs` are those given to [`CompiledGroup::begin`]; each output has the bytes that
     /// its dimensions and type ask for.
     ///
     /// # Errors
     /// [`Error::Node`] when the data do not fit a node; the outputs are then unspecified.
-    pub fn execute(self, inputs: &[TensorView<'_>], outputs: &mut [&mut [u8]]) -> Result<(), Error> {
+    pub fn execute_sharing(self, inputs: &[Argument<'_>], outputs: &mut [&mut [u8]]) -> Result<(), Error> {
         let mut workspace = lock(&self.group.workspaces).pop().unwrap_or_default();
-        let bytes: smallvec::SmallVec<[&[u8]; 16]> = inputs.iter().map(|input| input.bytes).collect();
-        let result = self.program.tape.run(&self.group.team, &mut workspace, &bytes, outputs);
+        let result = self.program.tape.run_sharing(&self.group.team, &mut workspace, inputs, outputs);
         lock(&self.group.workspaces).push(workspace);
         result.map_err(|error| match error {
             TapeRunError::Step { label, error } => self.group.node_error(label, error.to_string()),
             TapeRunError::Team(error) => Error::System(error.to_string()),
             TapeRunError::Memory(error) => Error::System(error.to_string()),
-            error @ TapeRunError::Size { .. } => Error::Graph(error.to_string()),
+            error @ (TapeRunError::Size { .. } | TapeRunError::Shared { .. }) => Error::Graph(error.to_string()),
         })
     }
 }

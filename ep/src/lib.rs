@@ -24,6 +24,7 @@ mod testing;
 pub use error::Error;
 pub use exec::{CompiledGroup, Run};
 pub use kernels::isa::Target;
+pub use kernels::tape::Argument;
 pub use kernels::tensor::{DType, TensorView};
 pub use options::Options;
 pub use provider::{Claims, Provider};

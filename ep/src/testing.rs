@@ -140,6 +140,12 @@ impl Model {
         self
     }
 
+    /// [`Model::typed`] where the shape is not known.
+    pub fn typed_only(&mut self, name: &str, dtype: DType) -> &mut Self {
+        self.builder.value(name, Some(dtype), None);
+        self
+    }
+
     pub fn output(&mut self, name: &str) -> &mut Self {
         let id = self.builder.value(name, None, None);
         self.outputs.push(id);

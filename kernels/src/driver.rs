@@ -16,6 +16,12 @@ pub trait Driver: fmt::Display + Send + Sync {
         0
     }
 
+    /// An input and an output, by position, that the caller may have put into the same memory. The driver then reads the
+    /// old contents from the output: [`Io::separate_input`] tells.
+    fn in_place(&self) -> Option<[usize; 2]> {
+        None
+    }
+
     /// Does this rank's share. `scratch` has [`Driver::scratch`] bytes, aligned to 64.
     ///
     /// An error on one rank ends the run on all of them.

@@ -3,8 +3,9 @@
 //! [`Tape::new`] verifies once that no step writes what it also reads or writes elsewhere; on that rests the
 //! soundness of [`Io`], which hands each driver its operands while all ranks run.
 
-use std::marker::PhantomData;
-use std::ops::Range;
+mod check;
+mod io;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
@@ -12,7 +13,10 @@ use smallvec::SmallVec;
 use crate::driver::{Driver, RunError};
 use crate::mem::{AlignedBuf, OutOfMemory, Workspace, WorkspaceReq};
 use crate::rt::{Team, TeamError, Worker};
-use crate::tensor::Element;
+
+use check::{check_step, shareable, waits};
+pub use io::Io;
+pub(crate) use io::SharedOut;
 
 /// Where the bytes of a buffer are.
 #[derive(Clone, Debug)]
@@ -52,6 +56,16 @@ pub struct Tape {
     req: WorkspaceReq,
     input_bytes: Vec<usize>,
     output_bytes: Vec<usize>,
+    /// Pairs of an input and an output that may be the same memory.
+    shareable: Vec<(usize, usize)>,
+}
+
+/// An input of a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Argument<'a> {
+    Bytes(&'a [u8]),
+    /// The memory of the output of this index, where [`Tape::may_share`] allows it.
+    Output(usize),
 }
 
 /// Why a list of steps is not a tape.
@@ -72,6 +86,11 @@ pub enum TapeRunError {
         given: usize,
         expected: usize,
     },
+    /// Input `input` is the memory of an output, which is not allowed for this pair.
+    Shared {
+        input: usize,
+        output: usize,
+    },
     /// The step with this label failed.
     Step {
         label: usize,
@@ -86,6 +105,9 @@ impl std::fmt::Display for TapeRunError {
         match self {
             TapeRunError::Size { index, given, expected } => {
                 write!(f, "operand {index} has {given} bytes, expected {expected}")
+            }
+            TapeRunError::Shared { input, output } => {
+                write!(f, "input {input} may not be the memory of output {output}")
             }
             TapeRunError::Step { error, .. } => error.fmt(f),
             TapeRunError::Team(error) => error.fmt(f),
@@ -119,7 +141,8 @@ impl Tape {
         for step in &steps {
             req.per_rank = req.per_rank.max(step.driver.scratch());
         }
-        Ok(Self { buffers, steps, waits, req, input_bytes, output_bytes })
+        let shareable = shareable(&buffers, &steps, input_bytes.len(), output_bytes.len());
+        Ok(Self { buffers, steps, waits, req, input_bytes, output_bytes, shareable })
     }
 
     pub fn steps(&self) -> &[Step] {
@@ -135,11 +158,15 @@ impl Tape {
         self.req
     }
 
-    /// Runs all steps on `team`. `inputs` must be aligned to their element type; no memory is allocated once
-    /// `workspace` has met [`Tape::workspace_req`].
+    /// Whether the caller may give the memory of `output` for `input`: one step updates it, no other reads the input.
+    pub fn may_share(&self, input: usize, output: usize) -> bool {
+        self.shareable.contains(&(input, output))
+    }
+
+    /// [`Tape::run_sharing`] with inputs that are apart from the outputs.
     ///
     /// # Errors
-    /// [`TapeRunError`]; the contents of `outputs` are then unspecified.
+    /// As [`Tape::run_sharing`].
     pub fn run(
         &self,
         team: &Team,
@@ -147,7 +174,35 @@ impl Tape {
         inputs: &[&[u8]],
         outputs: &mut [&mut [u8]],
     ) -> Result<(), TapeRunError> {
-        check_sizes(&self.input_bytes, inputs.iter().map(|bytes| bytes.len()))?;
+        let inputs: SmallVec<[Argument<'_>; 16]> = inputs.iter().map(|bytes| Argument::Bytes(bytes)).collect();
+        self.run_sharing(team, workspace, &inputs, outputs)
+    }
+
+    /// Runs all steps on `team`. `inputs` must be aligned to their element type; no memory is allocated once
+    /// `workspace` has met [`Tape::workspace_req`].
+    ///
+    /// # Errors
+    /// [`TapeRunError`]; the contents of `outputs` are then unspecified.
+    pub fn run_sharing(
+        &self,
+        team: &Team,
+        workspace: &mut Workspace,
+        inputs: &[Argument<'_>],
+        outputs: &mut [&mut [u8]],
+    ) -> Result<(), TapeRunError> {
+        let mut bases: SmallVec<[Option<*const u8>; 16]> = SmallVec::new();
+        for (input, argument) in inputs.iter().enumerate() {
+            bases.push(match *argument {
+                Argument::Bytes(bytes) => Some(bytes.as_ptr()),
+                Argument::Output(output) if self.may_share(input, output) => None,
+                Argument::Output(output) => return Err(TapeRunError::Shared { input, output }),
+            });
+        }
+        let input_len = |argument: &Argument<'_>| match *argument {
+            Argument::Bytes(bytes) => bytes.len(),
+            Argument::Output(output) => outputs.get(output).map_or(0, |bytes| bytes.len()),
+        };
+        check_sizes(&self.input_bytes, inputs.iter().map(input_len))?;
         check_sizes(&self.output_bytes, outputs.iter().map(|bytes| bytes.len()))?;
         workspace.reserve(self.req, team.size()).map_err(TapeRunError::Memory)?;
         let per_rank = WorkspaceReq { shared: 0, per_rank: self.req.per_rank }.bytes(1);
@@ -156,7 +211,7 @@ impl Tape {
             work,
             // SAFETY: `reserve` made room for the shared area followed by the scratch areas.
             scratch: unsafe { work.add(workspace.len() - per_rank * team.size()) },
-            inputs: inputs.iter().map(|bytes| bytes.as_ptr()).collect(),
+            inputs: bases,
             outputs: outputs.iter_mut().map(|bytes| bytes.as_mut_ptr()).collect(),
         };
         let failure = Mutex::new(None);
@@ -192,51 +247,6 @@ impl Tape {
     }
 }
 
-fn check_step(buffers: &[Buffer], step: &Step, index: usize) -> Result<(), TapeError> {
-    let get = |id: usize| buffers.get(id).ok_or(TapeError::UnknownBuffer { step: index });
-    for (position, &output) in step.outputs.iter().enumerate() {
-        let written = get(output)?;
-        if matches!(written.place, Place::Input(_) | Place::Const(_)) {
-            return Err(TapeError::Aliased { step: index });
-        }
-        let others = step.outputs.iter().skip(position + 1).chain(&step.inputs);
-        for &other in others {
-            if overlap(written, get(other)?) {
-                return Err(TapeError::Aliased { step: index });
-            }
-        }
-    }
-    step.inputs.iter().try_for_each(|&input| get(input).map(|_| ()))
-}
-
-/// For each step whether it touches bytes that a step since the last barrier writes, or writes bytes that one reads.
-/// Independent neighbours, such as the projections of one attention, run as one: a rank that is done goes ahead.
-fn waits(buffers: &[Buffer], steps: &[Step]) -> Vec<bool> {
-    let touch = |a: &[usize], b: &[usize]| a.iter().any(|&a| b.iter().any(|&b| overlap(&buffers[a], &buffers[b])));
-    let mut first = 0;
-    let mut waits = Vec::with_capacity(steps.len());
-    for (index, step) in steps.iter().enumerate() {
-        let depends = steps[first..index].iter().any(|earlier| {
-            touch(&earlier.outputs, &step.inputs)
-                || touch(&earlier.outputs, &step.outputs)
-                || touch(&earlier.inputs, &step.outputs)
-        });
-        if depends {
-            first = index;
-        }
-        waits.push(depends);
-    }
-    waits
-}
-
-fn overlap(a: &Buffer, b: &Buffer) -> bool {
-    match (&a.place, &b.place) {
-        (Place::Output(a), Place::Output(b)) => a == b,
-        (Place::Work(x), Place::Work(y)) => *x < y + b.bytes && *y < x + a.bytes,
-        _ => false,
-    }
-}
-
 fn note_size(sizes: &mut Vec<usize>, index: usize, bytes: usize) {
     if sizes.len() <= index {
         sizes.resize(index + 1, 0);
@@ -261,91 +271,13 @@ fn check_sizes(expected: &[usize], given: impl ExactSizeIterator<Item = usize>) 
 struct Bases {
     work: *mut u8,
     scratch: *mut u8,
-    inputs: SmallVec<[*const u8; 16]>,
+    /// `None` for an input that is the memory of an output.
+    inputs: SmallVec<[Option<*const u8>; 16]>,
     outputs: SmallVec<[*mut u8; 16]>,
 }
 
 // SAFETY: the pointers stay valid for the run, and `Io` lets ranks write only disjoint parts through them.
 unsafe impl Sync for Bases {}
-
-/// The operands of one step, as a driver sees them.
-pub struct Io<'a> {
-    tape: &'a Tape,
-    step: &'a Step,
-    bases: &'a Bases,
-}
-
-impl<'a> Io<'a> {
-    /// Elements of input `index` of the step.
-    pub(crate) fn input<T: Element>(&self, index: usize) -> &'a [T] {
-        let buffer = &self.tape.buffers[self.step.inputs[index]];
-        let data = match &buffer.place {
-            Place::Input(input) => self.bases.inputs[*input],
-            Place::Output(output) => self.bases.outputs[*output].cast_const(),
-            // SAFETY: `Tape::run` reserved the area up to `offset + bytes`.
-            Place::Work(offset) => unsafe { self.bases.work.add(*offset).cast_const() },
-            Place::Const(bytes) => bytes.as_ptr(),
-        };
-        let len = buffer.bytes / size_of::<T>();
-        if len == 0 {
-            return &[];
-        }
-        assert!(data.cast::<T>().is_aligned(), "operand is not aligned to its element");
-        // SAFETY: the place holds `bytes` initialised bytes for the run; `Tape::new` made sure that no output of
-        // this step overlaps it, and puts a barrier between steps of which one writes what the other touches. `T` is
-        // plain data.
-        unsafe { std::slice::from_raw_parts(data.cast(), len) }
-    }
-
-    /// Number of inputs of the step.
-    pub(crate) fn inputs(&self) -> usize {
-        self.step.inputs.len()
-    }
-
-    /// Output `index` of the step, shared by all ranks.
-    pub(crate) fn output<T: Element>(&self, index: usize) -> SharedOut<'a, T> {
-        let buffer = &self.tape.buffers[self.step.outputs[index]];
-        let data = match &buffer.place {
-            Place::Output(output) => self.bases.outputs[*output],
-            // SAFETY: `Tape::run` reserved the area up to `offset + bytes`.
-            Place::Work(offset) => unsafe { self.bases.work.add(*offset) },
-            Place::Input(_) | Place::Const(_) => unreachable!("`Tape::new` rejects outputs in inputs and constants"),
-        };
-        let len = buffer.bytes / size_of::<T>();
-        let data = if len == 0 { std::ptr::NonNull::<T>::dangling().as_ptr() } else { data.cast::<T>() };
-        assert!(data.is_aligned(), "operand is not aligned to its element");
-        SharedOut { data, len, _borrow: PhantomData }
-    }
-}
-
-/// An output that all ranks write at the same time, each its own part.
-#[derive(Clone, Copy)]
-pub(crate) struct SharedOut<'a, T> {
-    data: *mut T,
-    len: usize,
-    _borrow: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: access goes through `range`, whose contract keeps ranks apart.
-unsafe impl<T: Send> Send for SharedOut<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Sync for SharedOut<'_, T> {}
-
-impl<'a, T: Element> SharedOut<'a, T> {
-    /// The elements of `range`. They may hold anything; write before reading.
-    ///
-    /// # Safety
-    /// Between two barriers no other rank may call this with an overlapping range, and the caller may not hold two
-    /// overlapping slices at once.
-    ///
-    /// # Panics
-    /// When `range` is out of bounds.
-    pub unsafe fn range(&self, range: Range<usize>) -> &'a mut [T] {
-        assert!(range.start <= range.end && range.end <= self.len, "output range out of bounds");
-        // SAFETY: in bounds by the assertion; exclusive by this function's contract and `Tape::new`.
-        unsafe { std::slice::from_raw_parts_mut(self.data.add(range.start), range.len()) }
-    }
-}
 
 #[cfg(test)]
 mod tests;

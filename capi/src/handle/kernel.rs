@@ -35,11 +35,9 @@ impl<'a> KernelContext<'a> {
         Ok(unsafe { Tensor::new(self.host, value) })
     }
 
-    /// Allocates an output.
-    ///
-    /// # Safety
-    /// Called at most once for each index of a run: a second call would give the same bytes again.
-    pub(crate) unsafe fn output(self, index: usize, dims: &[usize]) -> Result<&'a mut [u8], Error> {
+    /// Allocates an output: bytes that live for `'a`. They may be those of an input where the application bound one buffer
+    /// to both, and a second call for an index gives the same ones again.
+    pub(crate) fn output(self, index: usize, dims: &[usize]) -> Result<*mut [u8], Error> {
         let sizes = dims.iter().map(|&dim| i64::try_from(dim));
         let sizes = sizes.collect::<Result<SmallVec<[i64; 8]>, _>>();
         let sizes = sizes.map_err(|_| Error::fail(format!("Spacemit: output {index} is too large")))?;
@@ -51,9 +49,8 @@ impl<'a> KernelContext<'a> {
         call!(self.host, GetTensorSizeInBytes(value, &mut len))?;
         call!(self.host, GetTensorMutableData(value, &mut data))?;
         if len == 0 || data.is_null() {
-            return Ok(&mut []);
+            return Ok(&raw mut []);
         }
-        // SAFETY: the host says that `data` holds `len` bytes, and this call is the only one to hand them out.
-        Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), len) })
+        Ok(ptr::slice_from_raw_parts_mut(data.cast(), len))
     }
 }

@@ -35,12 +35,13 @@ impl Masked {
     }
 
     /// Adds an i32 mask of the com.microsoft operators, where `hidden` is added to the scores of hidden keys:
-    /// `[batch]` lengths, `[2 * batch]` ends and starts, flags `[batch, keys]` or `[batch, queries, keys]`.
+    /// `[batch]` lengths, `[2 * batch]` ends and starts, `[3 * batch + 2]` lengths and what follows from them, flags
+    /// `[batch, keys]` or `[batch, queries, keys]`.
     pub fn key_mask(mut self, b: &mut Bind<'_>, index: usize, hidden: f32) -> Result<Self, BindError> {
         let (given, d) = (b.dims(index)?, self.dims);
         let at = |batch: usize, row: usize| Strided { offset: 0, batch, head: 0, row, col: 1 };
         let (strided, len) = match *given.as_slice() {
-            [len] if len == d.batch || len == 2 * d.batch => (at(d.keys, 0), d.batch * d.keys),
+            [len] if [d.batch, 2 * d.batch, 3 * d.batch + 2].contains(&len) => (at(d.keys, 0), d.batch * d.keys),
             [batch, keys] if batch == d.batch && keys == d.keys => (at(d.keys, 0), batch * keys),
             // The same value for every key leaves the softmax as it is.
             [batch, 1] if batch == d.batch || batch == 1 => return Ok(self),
@@ -54,11 +55,21 @@ impl Masked {
         };
         let (mask, bias) = (b.input(index)?, b.temp(DType::F32, len)?);
         match given.len() {
-            1 => b.step(BoundsToBias::new(d.batch, d.keys, given[0] != d.batch, hidden), &[mask], &[bias]),
+            1 => b.step(BoundsToBias::new(d.batch, d.keys, given[0] == 2 * d.batch, hidden), &[mask], &[bias]),
             _ => b.step(KeepToBias::<i32>::new(len, hidden), &[mask], &[bias]),
         }
         self.push(strided, bias);
         Ok(self)
+    }
+
+    /// Adds the step, which writes `y`.
+    pub fn step(self, b: &mut Bind<'_>, y: Buf) -> Result<(), BindError> {
+        let mut outputs = vec![y];
+        if self.driver.partials() > 0 {
+            outputs.push(b.temp(DType::F32, self.driver.partials())?);
+        }
+        b.step(self.driver, &self.operands, &outputs);
+        Ok(())
     }
 
     fn push(&mut self, strided: Strided, bias: Buf) {

@@ -1,6 +1,7 @@
 //! What the tests of the attention operators share.
 
 use kernels::reference;
+use kernels::tensor::DType;
 
 use crate::Error;
 use crate::ir::{Attr, Dim};
@@ -15,14 +16,26 @@ pub fn value(dims: &[usize], seed: usize) -> Value {
     Value::new(dims, &wave(dims.iter().product(), seed))
 }
 
-/// Runs one node; `None` leaves an input out, a number in `constants` makes that input an initializer.
+/// Runs one node and gives its first output; see [`run_all`].
 pub fn run(
-    (domain, op, version): (&'static str, &str, i32),
+    op: (&'static str, &str, i32),
     inputs: &[Option<Value>],
     constants: &[usize],
     attrs: Vec<(&'static str, Attr<'static>)>,
 ) -> Result<Value, Error> {
-    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    Ok(run_all(op, inputs, constants, attrs, &[DType::F32])?.remove(0))
+}
+
+/// Runs one node with outputs of these types; `None` leaves an input out, a number in `constants` makes that input an
+/// initializer.
+pub fn run_all(
+    (domain, op, version): (&'static str, &str, i32),
+    inputs: &[Option<Value>],
+    constants: &[usize],
+    attrs: Vec<(&'static str, Attr<'static>)>,
+    outputs: &[DType],
+) -> Result<Vec<Value>, Error> {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q"];
     let mut model = Model::new();
     let mut given = Vec::new();
     for (index, value) in inputs.iter().enumerate() {
@@ -39,8 +52,13 @@ pub fn run(
         }
     }
     let names: Vec<&str> = inputs.iter().zip(names).map(|(value, name)| value.as_ref().map_or("", |_| name)).collect();
-    model.domain(domain).version(version).node(op, &names, &["y"], attrs).output("y");
-    Ok(model.run(&given)?.remove(0))
+    let results = &["y", "y1", "y2", "y3"][..outputs.len()];
+    for (name, &dtype) in results.iter().zip(outputs) {
+        model.typed_only(name, dtype);
+    }
+    model.domain(domain).version(version).node(op, &names, results, attrs);
+    results.iter().for_each(|name| _ = model.output(name));
+    model.run(&given)
 }
 
 /// An attention in f64 over `[batch, heads, rows, cols]` operands that functions describe.

@@ -3,6 +3,7 @@
 mod arg;
 mod arithmetic;
 mod attention;
+mod attention_cache;
 mod attention_mask;
 #[cfg(test)]
 mod attention_testing;
@@ -21,6 +22,7 @@ mod gather;
 mod gather_block_quantized;
 mod gelu;
 mod gemm;
+mod group_query_attention;
 mod identity;
 mod linear;
 mod lower;
@@ -45,6 +47,7 @@ mod quantized_product;
 mod range;
 mod reduce;
 mod reshape;
+mod rotary_embedding;
 mod scatter;
 mod sdpa;
 mod select;
@@ -138,6 +141,7 @@ const TABLE: &[&[OpRow]] = &[
     gather_block_quantized::ROWS,
     gelu::ROWS,
     gemm::ROWS,
+    group_query_attention::ROWS,
     identity::ROWS,
     linear::ROWS,
     matmul::ROWS,
@@ -156,6 +160,7 @@ const TABLE: &[&[OpRow]] = &[
     range::ROWS,
     reduce::ROWS,
     reshape::ROWS,
+    rotary_embedding::ROWS,
     scatter::ROWS,
     sdpa::ROWS,
     select::ROWS,

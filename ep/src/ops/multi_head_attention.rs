@@ -1,4 +1,4 @@
-//! com.microsoft MultiHeadAttention without a cache.
+//! com.microsoft MultiHeadAttention: attention to keys and values that are given, or appended to caches.
 
 use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
 use kernels::ops::attention::{Attention as Driver, AttentionDims, Order, Strided};
@@ -6,6 +6,7 @@ use kernels::ops::strided_copy::StridedCopy;
 use kernels::tensor::{DType, elements};
 
 use super::attention::{check_mask, positive};
+use super::attention_cache::KeysAndValues;
 use super::attention_mask::{Masked, scale_or_default};
 use super::{Code, Decline, Lower, MICROSOFT, Op, OpRow, Work};
 use crate::plan::{Bind, BindError, Buf};
@@ -14,15 +15,17 @@ pub const ROWS: &[OpRow] = &[OpRow {
     domain: MICROSOFT,
     name: "MultiHeadAttention",
     versions: 1..=1,
-    inputs: 1..=6,
-    outputs: 1..=1,
+    inputs: 1..=8,
+    outputs: 1..=3,
     attrs: &["num_heads", "unidirectional", "mask_filter_value", "scale"],
     work: Work::Heavy,
     lower,
 }];
 
-/// Inputs: query, key, value, bias, key padding mask, attention bias.
+/// Inputs: query, key, value, bias, key padding mask, attention bias, past key, past value. Outputs: the result, present
+/// key, present value.
 struct MultiHeadAttention {
+    workers: usize,
     dtype: DType,
     heads: usize,
     scale: f32,
@@ -32,14 +35,18 @@ struct MultiHeadAttention {
 
 fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     let dtype = cx.float_input(0)?;
-    for index in [1, 2, 3, 5].into_iter().filter(|&index| cx.has_input(index)) {
+    for index in [1, 2, 3, 5, 6, 7].into_iter().filter(|&index| cx.has_input(index)) {
         cx.dtype_in(index, &[dtype])?;
     }
     if cx.has_input(2) && !cx.has_input(1) {
         return Err(Decline::new(Code::Input, "a value without a key is not supported"));
     }
+    if cx.has_input(6) != cx.has_input(7) {
+        return Err(Decline::new(Code::Input, "of past key and past value only one is given"));
+    }
     check_mask(cx, 4)?;
     Ok(Box::new(MultiHeadAttention {
+        workers: cx.target().workers,
         dtype,
         heads: positive(cx, "num_heads")?,
         scale: cx.attr_float("scale", 0.0)?,
@@ -50,14 +57,17 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
 
 impl Op for MultiHeadAttention {
     fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
-        let (dims, parts) = self.layout(b)?;
-        let operands = self.operands(b, &dims)?;
-        let [q, k, v] = parts;
-        let mut driver = Driver::new(dims, q, k, v, Order::Bsnh, scale_or_default(self.scale, dims.head));
+        let (mut dims, [q, k, v]) = self.layout(b)?;
+        let [q_buf, k_buf, v_buf] = self.operands(b, &dims)?;
+        let kv = KeysAndValues::extended(b, &dims, self.dtype, [(k_buf, k), (v_buf, v)], [6, 7], [1, 2])?;
+        dims.keys += kv.held;
+        let mut driver = Driver::new(dims, q, kv.k.1, kv.v.1, Order::Bsnh, scale_or_default(self.scale, dims.head))
+            .cached(kv.format, kv.format)
+            .shared_by(self.workers, dims.keys);
         if self.causal {
-            driver = driver.causal(0);
+            driver = driver.causal(kv.held as isize);
         }
-        let mut masked = Masked { dims, driver, operands };
+        let mut masked = Masked { dims, driver, operands: vec![q_buf, kv.k.0, kv.v.0] };
         if b.has_input(4) {
             masked = masked.key_mask(b, 4, self.hidden)?;
         }
@@ -65,8 +75,7 @@ impl Op for MultiHeadAttention {
             masked = masked.bias(b, 5)?;
         }
         let y = b.output_f32(0, self.dtype, &[dims.batch, dims.queries, dims.heads * dims.value_head])?;
-        b.step(masked.driver, &masked.operands, &[y]);
-        Ok(())
+        masked.step(b, y)
     }
 }
 
@@ -121,10 +130,11 @@ impl MultiHeadAttention {
     }
 
     /// The buffers of q, k and v, with the bias added where there is one.
-    fn operands(&self, b: &mut Bind<'_>, d: &AttentionDims) -> Result<Vec<Buf>, BindError> {
+    fn operands(&self, b: &mut Bind<'_>, d: &AttentionDims) -> Result<[Buf; 3], BindError> {
         if !b.has_input(3) {
-            let inputs = [0, usize::from(b.has_input(1)), if b.has_input(2) { 2 } else { usize::from(b.has_input(1)) }];
-            return inputs.into_iter().map(|index| b.input_f32(index)).collect();
+            let query = b.input_f32(0)?;
+            let key = if b.has_input(1) { b.input_f32(1)? } else { query };
+            return Ok([query, key, if b.has_input(2) { b.input_f32(2)? } else { key }]);
         }
         let (bias_dims, bias) = (b.dims(3)?, b.input_f32(3)?);
         let (width, value_width) = (d.heads * d.head, d.heads * d.value_head);
@@ -140,16 +150,16 @@ impl MultiHeadAttention {
             let (inner, strides) = (&query[2..], [d.head as isize, width as isize, 1]);
             let arranged = b.temp(DType::F32, elements(inner))?;
             b.step(StridedCopy::new(DType::F32, inner, &strides, 0), &[bias], &[arranged]);
-            return Ok(vec![add(b, 0, arranged, inner)?; 3]);
+            return Ok([add(b, 0, arranged, inner)?; 3]);
         }
-        let mut operands = Vec::with_capacity(3);
+        let mut operands = [bias; 3];
         for (index, (start, width)) in [(0, width), (width, width), (2 * width, value_width)].into_iter().enumerate() {
             if !b.has_input(index) || b.dims(index)?.len() != 3 {
                 return Err(BindError::new("a bias is given, but key and value have not 3 dimensions"));
             }
             let part = b.temp(DType::F32, width)?;
             b.step(StridedCopy::new(DType::F32, &[width], &[1], start), &[bias], &[part]);
-            operands.push(add(b, index, part, &[width])?);
+            operands[index] = add(b, index, part, &[width])?;
         }
         Ok(operands)
     }

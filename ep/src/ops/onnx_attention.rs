@@ -1,8 +1,9 @@
-//! ai.onnx Attention without a cache.
+//! ai.onnx Attention.
 
-use kernels::ops::attention::{Attention as Driver, Order, UndefinedRow};
+use kernels::ops::attention::{Attention as Driver, AttentionDims, Order, Span, Spans, UndefinedRow};
 use kernels::tensor::DType;
 
+use super::attention_cache::{BoundSpans, KeysAndValues};
 use super::attention_mask::{Masked, scale_or_default};
 use super::sdpa::attention_dims;
 use super::{Code, Decline, Lower, Op, OpRow, Work};
@@ -12,8 +13,8 @@ pub const ROWS: &[OpRow] = &[OpRow {
     domain: "",
     name: "Attention",
     versions: 23..=24,
-    inputs: 3..=4,
-    outputs: 1..=1,
+    inputs: 3..=7,
+    outputs: 1..=3,
     attrs: &[
         "is_causal",
         "kv_num_heads",
@@ -27,8 +28,14 @@ pub const ROWS: &[OpRow] = &[OpRow {
     lower,
 }];
 
-/// Inputs: Q, K, V, mask.
+const MASK: usize = 3;
+const PAST_KEY: usize = 4;
+const PAST_VALUE: usize = 5;
+const NONPAD_KV_SEQLEN: usize = 6;
+
+/// Inputs: Q, K, V, mask, past key, past value, numbers of keys that are no padding. Outputs: Y, present key, present value.
 struct Attention {
+    workers: usize,
     dtype: DType,
     /// Heads of Q, and of K and V, when these have 3 dimensions.
     heads: Option<[usize; 2]>,
@@ -44,6 +51,18 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     }
     if cx.has_input(3) {
         cx.dtype_in(3, &[dtype, DType::Bool])?;
+    }
+    for index in [PAST_KEY, PAST_VALUE].into_iter().filter(|&index| cx.has_input(index)) {
+        cx.dtype_in(index, &[dtype])?;
+    }
+    if cx.has_input(PAST_KEY) != cx.has_input(PAST_VALUE) {
+        return Err(Decline::new(Code::Input, "of past key and past value only one is given"));
+    }
+    if cx.has_input(NONPAD_KV_SEQLEN) {
+        cx.dtype_in(NONPAD_KV_SEQLEN, &[DType::I64])?;
+        if cx.has_input(PAST_KEY) {
+            return Err(Decline::new(Code::Input, "numbers of keys beside a past are not supported"));
+        }
     }
     let heads = [cx.attr_int("q_num_heads", 0)?, cx.attr_int("kv_num_heads", 0)?];
     let heads = heads.map(|count| usize::try_from(count).unwrap_or(0));
@@ -61,6 +80,7 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
         return Err(Decline::new(Code::Attribute, format!("softcap {softcap} is not supported")));
     }
     Ok(Box::new(Attention {
+        workers: cx.target().workers,
         dtype,
         heads,
         scale: cx.attr_float("scale", 0.0)?,
@@ -77,36 +97,53 @@ impl Op for Attention {
         if q[0] != k[0] || q[0] != v[0] || order != k_order || order != v_order {
             return Err(BindError::new(format!("q {q:?}, k {k:?} and v {v:?} do not fit each other")));
         }
-        let dims = attention_dims(q, k, v)?;
+        let mut dims = attention_dims(q, k, v)?;
         let at = |[_, heads, rows, cols]: [usize; 4]| order.strided(heads, rows, cols);
-        let mut driver = Driver::new(dims, at(q), at(k), at(v), order, scale_or_default(self.scale, dims.head))
+        let new = [(b.input_f32(1)?, at(k)), (b.input_f32(2)?, at(v))];
+        let kv = KeysAndValues::extended(b, &dims, self.dtype, new, [PAST_KEY, PAST_VALUE], [1, 2])?;
+        dims.keys += kv.held;
+        let spans = self.spans(b, &dims, kv.held)?;
+        let driver = Driver::new(dims, at(q), kv.k.1, kv.v.1, order, scale_or_default(self.scale, dims.head))
+            .spans(spans.spans)
+            .by_position(self.causal)
+            .cached(kv.format, kv.format)
             .softcap(self.softcap)
-            .undefined_row(UndefinedRow::ZeroIfHidden);
-        if self.causal {
-            driver = driver.causal(0);
-        }
-        let operands = vec![b.input_f32(0)?, b.input_f32(1)?, b.input_f32(2)?];
+            .undefined_row(UndefinedRow::ZeroIfHidden)
+            .shared_by(self.workers, dims.keys);
+        let mut operands = vec![b.input_f32(0)?, kv.k.0, kv.v.0];
+        operands.extend(spans.operands);
         let mut masked = Masked { dims, driver, operands };
-        if b.has_input(3) {
-            let mask = b.dims(3)?;
-            // A mask may cover the first keys only, or one key: the last dimension does not broadcast.
-            if mask.len() < 2 || mask.last() != Some(&dims.keys) {
-                let mask = mask.as_slice();
-                return Err(BindError::new(format!("a mask of shape {mask:?} does not cover {} keys", dims.keys)));
-            }
-            masked = masked.bias(b, 3)?;
+        if b.has_input(MASK) {
+            masked.dims.keys = covered(b, &dims)?;
+            masked = masked.bias(b, MASK)?;
         }
         let y_dims = match order {
             Order::Bsnh => vec![dims.batch, dims.queries, dims.heads * dims.value_head],
             _ => vec![dims.batch, dims.heads, dims.queries, dims.value_head],
         };
         let y = b.output_f32(0, self.dtype, &y_dims)?;
-        b.step(masked.driver, &masked.operands, &[y]);
-        Ok(())
+        masked.step(b, y)
     }
 }
 
 impl Attention {
+    /// Keys behind those that the mask covers are hidden, as are those that are padding.
+    fn spans(&self, b: &Bind<'_>, dims: &AttentionDims, held: usize) -> Result<BoundSpans, BindError> {
+        let keys = if b.has_input(MASK) { covered(b, dims)? } else { dims.keys };
+        if !b.has_input(NONPAD_KV_SEQLEN) {
+            return Ok(BoundSpans { spans: Spans::Same(Span { keys, first: held as isize }), operands: Vec::new() });
+        }
+        let given = b.dims(NONPAD_KV_SEQLEN)?;
+        if given.as_slice() != [dims.batch] || keys != dims.keys {
+            let (given, keys) = (given.as_slice(), dims.keys);
+            return Err(BindError::new(format!(
+                "numbers of keys of shape {given:?} and the mask do not fit {keys} keys"
+            )));
+        }
+        let spans = Spans::Filled { queries: dims.queries, capacity: dims.keys };
+        Ok(BoundSpans { spans, operands: vec![b.input(NONPAD_KV_SEQLEN)?] })
+    }
+
     /// `[batch, heads, seq, width]` of an operand with the heads number `which`, and its order.
     fn sizes(&self, dims: &[usize], which: usize) -> Result<([usize; 4], Order), BindError> {
         match (dims, self.heads) {
@@ -115,6 +152,18 @@ impl Attention {
                 Ok(([batch, heads[which], seq, columns / heads[which]], Order::Bsnh))
             }
             _ => Err(BindError::new(format!("an operand of shape {dims:?} does not fit the number of heads"))),
+        }
+    }
+}
+
+/// Keys that the mask covers: the first ones, as many as its last dimension, which does not broadcast, says.
+fn covered(b: &Bind<'_>, dims: &AttentionDims) -> Result<usize, BindError> {
+    let mask = b.dims(MASK)?;
+    match mask.last() {
+        Some(&keys) if mask.len() >= 2 && keys <= dims.keys => Ok(keys),
+        _ => {
+            let mask = mask.as_slice();
+            Err(BindError::new(format!("a mask of shape {mask:?} does not fit {} keys", dims.keys)))
         }
     }
 }

@@ -42,6 +42,7 @@ pub const ROWS: &[OpRow] = &[OpRow {
 }];
 
 struct Sdpa {
+    workers: usize,
     dtype: DType,
     scale: f32,
     /// Of Q, K, V and the output.
@@ -72,6 +73,7 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     }
     let undefined_row = if cx.attr_bool("nan_rows_to_zero", false)? { UndefinedRow::Zero } else { UndefinedRow::Nan };
     Ok(Box::new(Sdpa {
+        workers: cx.target().workers,
         dtype,
         scale: cx.attr_float("scale", 1.0)?,
         orders,
@@ -105,8 +107,9 @@ impl Op for Sdpa {
             }
             at
         };
-        let mut driver =
-            Attention::new(dims, at(0), at(1), at(2), self.orders[3], self.scale).undefined_row(self.undefined_row);
+        let mut driver = Attention::new(dims, at(0), at(1), at(2), self.orders[3], self.scale)
+            .undefined_row(self.undefined_row)
+            .shared_by(self.workers, dims.keys);
         if self.causal {
             driver = driver.causal(0);
         }
@@ -122,8 +125,7 @@ impl Op for Sdpa {
             _ => [dims.batch, dims.heads, dims.queries, dims.value_head],
         };
         let y = b.output_f32(0, self.dtype, &out_dims)?;
-        b.step(masked.driver, &masked.operands, &[y]);
-        Ok(())
+        masked.step(b, y)
     }
 }
 

@@ -111,3 +111,61 @@ fn wrong_sizes_are_errors() {
     let error = tape.run(&team, &mut Workspace::new(), &[], &mut [&mut [0u8; 40]]);
     assert_eq!(error, Err(TapeRunError::Size { index: 0, given: 0, expected: 40 }));
 }
+
+/// Adds one to every element in place.
+struct InPlace(usize);
+
+impl fmt::Display for InPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "in_place {}", self.0)
+    }
+}
+
+impl Driver for InPlace {
+    fn in_place(&self) -> Option<[usize; 2]> {
+        Some([0, 0])
+    }
+
+    fn run(&self, worker: &Worker<'_>, io: &Io<'_>, _scratch: &mut [u8]) -> Result<(), RunError> {
+        let share = worker.share(self.0, 1);
+        // SAFETY: shares of ranks are disjoint.
+        let output = unsafe { io.output::<i32>(0).range(share.clone()) };
+        if let Some(input) = io.separate_input::<i32>(0) {
+            output.copy_from_slice(&input[share]);
+        }
+        output.iter_mut().for_each(|y| *y += 1);
+        Ok(())
+    }
+}
+
+fn update(input: usize, output: usize) -> Step {
+    Step { driver: Box::new(InPlace(10)), ..step(input, output, None) }
+}
+
+#[test]
+fn an_input_may_be_the_memory_of_the_output_that_updates_it() {
+    let tape = Tape::new(buffers(), vec![update(0, 3), step(3, 1, None)]).unwrap();
+    assert!(tape.may_share(0, 0));
+    for ranks in 1..=3 {
+        let team = Team::new(ranks).unwrap();
+        let mut data: Vec<i32> = (0..10).collect();
+        let outputs = &mut [bytemuck::cast_slice_mut(&mut data)];
+        tape.run_sharing(&team, &mut Workspace::new(), &[Argument::Output(0)], outputs).unwrap();
+        assert_eq!(data, (1..11).collect::<Vec<i32>>());
+    }
+    assert_eq!(run(&tape, 2).unwrap(), (1..11).collect::<Vec<i32>>());
+}
+
+#[test]
+fn memory_that_other_steps_touch_is_not_shared() {
+    let shares = |steps| Tape::new(buffers(), steps).unwrap().may_share(0, 0);
+    assert!(!shares(vec![step(0, 3, None)]), "no update in place");
+    assert!(!shares(vec![update(0, 3), step(0, 1, None)]), "the input is read elsewhere");
+    assert!(!shares(vec![step(1, 3, None), update(0, 3)]), "the output is written before");
+    assert!(!shares(vec![update(0, 3), step(1, 3, None)]), "the output is written after");
+    assert!(!shares(vec![update(0, 1), step(1, 3, None)]), "the update goes elsewhere");
+    let tape = Tape::new(buffers(), vec![step(0, 3, None)]).unwrap();
+    let error =
+        tape.run_sharing(&Team::new(1).unwrap(), &mut Workspace::new(), &[Argument::Output(0)], &mut [&mut [0u8; 40]]);
+    assert_eq!(error, Err(TapeRunError::Shared { input: 0, output: 0 }));
+}

@@ -1,5 +1,7 @@
+use kernels::tensor::DType;
+
 use crate::ir::Attr;
-use crate::ops::attention_testing::{Expected, run, value};
+use crate::ops::attention_testing::{Expected, run, run_all, value};
 use crate::testing::Value;
 
 const B: usize = 2;
@@ -109,10 +111,47 @@ fn what_is_not_supported_is_declined() {
     assert!(reason(&input(), &[], vec![heads.clone()]).contains("not a constant"));
     assert!(reason(&input(), &[1], vec![]).contains("num_heads"));
     assert!(reason(&input(), &[1], vec![heads.clone(), ("do_rotary", Attr::Int(1))]).contains("do_rotary"));
-    let past = with(vec![None, Some(value(&[2, B, 2, 1, 2], 4))]);
-    assert!(reason(&past, &[1], vec![heads.clone()]).contains("past"));
+    let past = with(vec![None, Some(value(&[2, B, 3, 1, 2], 4))]);
+    assert!(reason(&past, &[1], vec![heads.clone()]).contains("a past of shape"));
+    let shared = ("past_present_share_buffer", Attr::Int(1));
+    assert!(reason(&input(), &[1], vec![heads.clone(), shared]).contains("share_buffer"));
     let mask = with(vec![Some(Value::new(&[B, 1, S, S], &[1i32; B * S * S]))]);
     assert!(reason(&mask, &[1], vec![heads.clone()]).contains("4 dimensions"));
     let short = with(vec![Some(Value::new(&[B + 1], &[1i32; B + 1]))]);
     assert!(reason(&short, &[1], vec![heads]).contains("[3]"));
+}
+
+#[test]
+fn a_past_comes_before_the_new_keys() {
+    const P: usize = 4;
+    let (x, w) = (value(&[B, S, INPUT], 1), value(&[INPUT, 12], 2));
+    let past = value(&[2, B, H, P, 2], 4);
+    let inputs = [Some(x.clone()), Some(w.clone()), None, None, Some(past.clone())];
+    let attrs = vec![("num_heads", Attr::Int(2)), ("unidirectional", Attr::Int(1))];
+    let outputs = run_all(OP, &inputs, &[1], attrs, &[DType::F32; 2]).unwrap();
+    assert_eq!(outputs[1].dims.as_slice(), [2, B, H, P + S, 2]);
+    let (x, w, past) = (x.values::<f32>(), w.values::<f32>(), past.values::<f32>());
+    let projected = |[b, h, s, d]: [usize; 4], part: usize| {
+        let column = part * 4 + h * 2 + d;
+        (0..INPUT).map(|i| f64::from(x[(b * S + s) * INPUT + i]) * f64::from(w[i * 12 + column])).sum::<f64>() as f32
+    };
+    let present = |[b, h, t, d]: [usize; 4], part: usize| match t.checked_sub(P) {
+        Some(s) => projected([b, h, s, d], 1 + part),
+        None => past[(((part * B + b) * H + h) * P + t) * 2 + d],
+    };
+    for (index, actual) in outputs[1].values::<f32>().iter().enumerate() {
+        let (d, t, h) = (index % 2, index / 2 % (P + S), index / 2 / (P + S) % H);
+        let unit = index / 2 / (P + S) / H;
+        assert!((actual - present([unit % B, h, t, d], unit / B)).abs() < 1e-6);
+    }
+    Expected {
+        sizes: [B, H, S, P + S],
+        widths: [2, 2],
+        scale: 1.0 / 2f64.sqrt(),
+        q: &|at| projected(at, 0),
+        k: &|at| present(at, 0),
+        v: &|at| present(at, 1),
+        bias: &|[_, _, s, t]| if t > s + P { f64::NEG_INFINITY } else { 0.0 },
+    }
+    .check(&outputs[0], false);
 }

@@ -1,5 +1,7 @@
+use kernels::tensor::DType;
+
 use crate::ir::Attr;
-use crate::ops::attention_testing::{Expected, run, value};
+use crate::ops::attention_testing::{Expected, run, run_all, value};
 use crate::testing::Value;
 
 const B: usize = 2;
@@ -108,8 +110,54 @@ fn what_is_not_supported_is_named() {
     let attrs = attrs.map(|(name, value)| (name, Attr::Int(value))).to_vec();
     assert!(error(&[q, k.clone(), k], attrs).contains("softmax_precision"));
     let (q, k) = (Some(value(&[1, 1, 2, 4], 1)), Some(value(&[1, 1, 3, 4], 2)));
-    let short = Some(value(&[2, 2], 3));
-    assert!(error(&[q.clone(), k.clone(), k.clone(), short], vec![]).contains("3 keys"));
-    let past = Some(value(&[1, 1, 1, 4], 4));
-    assert!(error(&[q, k.clone(), k, None, past.clone(), past], vec![]).contains("6 inputs"));
+    let long = Some(value(&[2, 4], 3));
+    assert!(error(&[q.clone(), k.clone(), k.clone(), long], vec![]).contains("3 keys"));
+    let past = Some(value(&[1, 2, 1, 4], 4));
+    let cached = [q.clone(), k.clone(), k.clone(), None, past.clone(), past.clone()];
+    assert!(error(&cached, vec![]).contains("a past of shape"));
+    assert!(error(&[q.clone(), k.clone(), k.clone(), None, past.clone()], vec![]).contains("only one"));
+    let counts = Some(Value::new(&[1], &[2i64]));
+    assert!(error(&[q, k.clone(), k, None, past.clone(), past, counts], vec![]).contains("beside a past"));
+}
+
+#[test]
+fn keys_behind_a_short_mask_are_hidden() {
+    let scale = 1.0 / (D as f64).sqrt();
+    let mask = value(&[S, T - 2], 5);
+    let values = mask.values::<f32>().to_vec();
+    let bias = |[_, _, s, t]: [usize; 4]| {
+        if t < T - 2 { f64::from(values[s * (T - 2) + t]) } else { f64::NEG_INFINITY }
+    };
+    check(true, Some(mask), vec![], scale, &bias);
+}
+
+#[test]
+fn a_past_comes_before_the_new_keys() {
+    const P: usize = 6;
+    let (q, k) = (value(&[B, H, S, D], 1), value(&[B, KV, S, D], 2));
+    let past = value(&[B, KV, P, D], 3);
+    let inputs = [Some(q.clone()), Some(k.clone()), Some(k.clone()), None, Some(past.clone()), Some(past.clone())];
+    let attrs = vec![("is_causal", Attr::Int(1))];
+    let outputs = run_all(OP, &inputs, &[], attrs, &[DType::F32; 3]).unwrap();
+    assert_eq!(outputs[1].dims.as_slice(), [B, KV, P + S, D]);
+    assert_eq!(outputs[1].values::<f32>(), outputs[2].values::<f32>());
+    let (past, new, all) = (past.values::<f32>(), k.values::<f32>(), outputs[1].values::<f32>());
+    let present = |[b, h, t, d]: [usize; 4]| {
+        let unit = b * KV + h / (H / KV);
+        let found = all[(unit * (P + S) + t) * D + d];
+        let wanted = if t < P { past[(unit * P + t) * D + d] } else { new[(unit * S + t - P) * D + d] };
+        assert_eq!(found, wanted);
+        wanted
+    };
+    let q = q.values::<f32>();
+    Expected {
+        sizes: [B, H, S, P + S],
+        widths: [D, D],
+        scale: 1.0 / (D as f64).sqrt(),
+        q: &|[b, h, s, d]| q[((b * H + h) * S + s) * D + d],
+        k: &present,
+        v: &present,
+        bias: &|[_, _, s, t]| if t > s + P { f64::NEG_INFINITY } else { 0.0 },
+    }
+    .check(&outputs[0], true);
 }

@@ -1,7 +1,3 @@
-use rten_tensor::Matrix;
-
-use crate::host::matrix;
-
 /// Sizes of an attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttentionDims {
@@ -59,32 +55,8 @@ impl Strided {
     }
 
     /// Index of the first element of a row.
-    pub(super) fn at(&self, batch: usize, head: usize, row: usize) -> usize {
+    pub(crate) fn at(&self, batch: usize, head: usize, row: usize) -> usize {
         self.offset + batch * self.batch + head * self.head + row * self.row
-    }
-
-    /// Rows `row..row + shape[0]` of one head as a matrix.
-    pub(super) fn matrix<'a>(
-        &self,
-        data: &'a [f32],
-        batch: usize,
-        head: usize,
-        row: usize,
-        shape: [usize; 2],
-    ) -> Matrix<'a> {
-        view(data, self.at(batch, head, row), shape, [self.row, self.col])
-    }
-
-    /// Rows `row..row + shape[1]` of one head as the columns of a matrix.
-    pub(super) fn transposed<'a>(
-        &self,
-        data: &'a [f32],
-        batch: usize,
-        head: usize,
-        row: usize,
-        shape: [usize; 2],
-    ) -> Matrix<'a> {
-        view(data, self.at(batch, head, row), shape, [self.col, self.row])
     }
 
     /// Adds the columns from `col` on of one row to `to`.
@@ -96,8 +68,4 @@ impl Strided {
             to.iter_mut().enumerate().for_each(|(index, to)| *to += data[index * self.col]);
         }
     }
-}
-
-fn view(data: &[f32], offset: usize, shape: [usize; 2], strides: [usize; 2]) -> Matrix<'_> {
-    matrix(if shape.contains(&0) { &[] } else { &data[offset..] }, shape, strides)
 }

@@ -16,7 +16,7 @@ pub(super) struct Fold<'a> {
     pub max: &'a mut [f32],
     /// Sum of `exp(score - max)` of each row so far.
     pub sum: &'a mut [f32],
-    /// Weighted values of each row so far, rescaled to the new maximum; empty before the first block.
+    /// Weighted values of each row so far, rescaled to the new maximum; zero before the first block.
     pub acc: &'a mut [f32],
 }
 
@@ -30,8 +30,7 @@ impl SimdOp for Fold<'_> {
         let rows = self.scores.chunks_exact_mut(self.cols).zip(self.max).zip(self.sum);
         for (row, ((scores, max), sum)) in rows.enumerate() {
             let new_max = row_max(ops, scores).max(*max);
-            // -inf would turn -inf - max into NaN where nothing is visible yet.
-            let base = if new_max == f32::NEG_INFINITY { 0.0 } else { new_max };
+            let base = finite_base(new_max);
             let rescale = (*max - base).exp();
             *sum = *sum * rescale + exp_minus(isa, scores, base);
             *max = new_max;
@@ -83,11 +82,13 @@ fn exp_minus<I: Isa>(isa: I, row: &mut [f32], base: f32) -> f32 {
     ops.sum(sum) + tail.iter().sum::<f32>()
 }
 
-/// `out = acc / sum`, or what `undefined` says where the softmax has no value.
+/// `out = acc / sum`, or what `undefined` says where the softmax has no value. A sink is one more score, without a value.
 pub(super) struct Finish<'a> {
     pub out: &'a mut [f32],
     pub acc: &'a [f32],
+    pub max: f32,
     pub sum: f32,
+    pub sink: Option<f32>,
     pub undefined: UndefinedRow,
 }
 
@@ -96,21 +97,34 @@ impl SimdOp for Finish<'_> {
 
     #[inline(always)]
     fn eval<I: Isa>(self, isa: I) {
-        // The largest score contributes exp(0) = 1, so a defined sum is at least 1.
-        if self.sum > 0.0 {
+        let (factor, sum) = match self.sink {
+            None => (1.0, self.sum),
+            Some(sink) => {
+                let base = finite_base(self.max.max(sink));
+                let factor = (self.max - base).exp();
+                (factor, self.sum * factor + (sink - base).exp())
+            }
+        };
+        if sum > 0.0 {
             let ops = isa.f32();
-            let inverse = ops.splat(1.0 / self.sum);
+            let inverse = ops.splat(factor / sum);
             self.out.copy_from_slice(self.acc);
             simd_apply::<_, _, _, 2>(ops, self.out, |x| ops.mul(x, inverse));
             return;
         }
-        let hidden = self.sum == 0.0;
+        let hidden = sum == 0.0;
         self.out.fill(match self.undefined {
             UndefinedRow::Zero => 0.0,
             UndefinedRow::ZeroIfHidden if hidden => 0.0,
             UndefinedRow::ZeroIfHidden | UndefinedRow::Nan => f32::NAN,
         });
     }
+}
+
+/// What to subtract from scores of which `max` is the largest: -inf would turn -inf - max into NaN where nothing is visible
+/// yet.
+pub(super) fn finite_base(max: f32) -> f32 {
+    if max == f32::NEG_INFINITY { 0.0 } else { max }
 }
 
 /// Replaces each `x` by `cap * tanh(x / cap)`.

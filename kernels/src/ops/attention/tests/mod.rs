@@ -33,36 +33,57 @@ fn inputs(d: AttentionDims) -> [Vec<f32>; 3] {
     [values(d.batch * d.heads * d.queries * d.head, 1), values(kv * d.head, 2), values(kv * d.value_head, 3)]
 }
 
-/// Runs `attention` and compares it with the reference. Undefined rows must be NaN.
+/// Runs `attention` and compares it with the reference, where a query sees all keys.
 fn check(attention: &Attention, q: &[f32], k: &[f32], v: &[f32], biases: &[&[f32]], ranks: usize) {
+    check_visible(attention, [q, k, v], biases, ranks, &|_, _, _| true);
+}
+
+/// Runs `attention` and compares it with the reference, where a query of a sequence sees only some keys. Undefined rows must
+/// be NaN.
+fn check_visible(
+    attention: &Attention,
+    [q, k, v]: [&[f32]; 3],
+    biases: &[&[f32]],
+    ranks: usize,
+    visible: &dyn Fn(usize, usize, usize) -> bool,
+) {
+    let inputs: Vec<&[u8]> = [q, k, v].iter().chain(biases).map(|data| bytemuck::cast_slice(data)).collect();
+    let out = run(attention, ranks, &inputs);
+    compare(attention, [q, k, v], &out, &|at: [usize; 4]| {
+        let terms = attention.biases.iter().zip(biases);
+        let sum: f32 = terms.map(|((_, bias), data)| data[bias.at(at[0], at[1], at[2]) + at[3] * bias.col]).sum();
+        if visible(at[0], at[2], at[3]) { f64::from(sum) } else { f64::NEG_INFINITY }
+    });
+}
+
+fn run(attention: &Attention, ranks: usize, inputs: &[&[u8]]) -> Vec<f32> {
     let d = attention.dims;
     let len = d.batch * d.heads * d.queries * d.value_head;
-    let inputs: Vec<&[u8]> = [q, k, v].iter().chain(biases).map(|data| bytemuck::cast_slice(data)).collect();
-    let out: Vec<f32> = testing::run_one(attention.clone(), ranks, &inputs, len).unwrap();
+    let partials = attention.partials();
+    let bytes = [len * 4, partials * 4];
+    let outputs = testing::run(attention.clone(), ranks, inputs, &bytes[..1 + usize::from(partials > 0)]).unwrap();
+    bytemuck::cast_slice(&outputs[0]).to_vec()
+}
+
+/// Compares `out` with the attention over all keys with this bias. A value that is not visible may be anything.
+fn compare(attention: &Attention, [q, k, v]: [&[f32]; 3], out: &[f32], bias: &dyn Fn([usize; 4]) -> f64) {
+    let d = attention.dims;
     for (batch, head) in (0..d.batch).flat_map(|b| (0..d.heads).map(move |h| (b, h))) {
         let kv_head = head * d.kv_heads / d.heads;
-        let mut bias = vec![0.0f64; d.queries * d.keys];
-        for (at, data) in attention.biases.iter().zip(biases) {
-            let term = gather(data, *at, batch, head, d.queries, d.keys);
-            bias.iter_mut().zip(term).for_each(|(sum, x)| *sum += f64::from(x));
-        }
-        if let Some(offset) = attention.causal {
-            for (index, bias) in bias.iter_mut().enumerate() {
-                let (row, key) = ((index / d.keys) as isize, (index % d.keys) as isize);
-                if key > row + offset {
-                    *bias = f64::NEG_INFINITY;
-                }
-            }
-        }
+        let bias: Vec<f64> =
+            (0..d.queries * d.keys).map(|index| bias([batch, head, index / d.keys, index % d.keys])).collect();
+        let shown = |x: f32| if x.is_nan() { 0.0 } else { x };
+        let keys = gather(k, attention.k.at, batch, kv_head, d.keys, d.head).into_iter().map(shown);
+        let values = gather(v, attention.v.at, batch, kv_head, d.keys, d.value_head).into_iter().map(shown);
         let expected = reference::attention::attention(
             &gather(q, attention.q, batch, head, d.queries, d.head),
-            &gather(k, attention.k, batch, kv_head, d.keys, d.head),
-            &gather(v, attention.v, batch, kv_head, d.keys, d.value_head),
+            &keys.collect::<Vec<_>>(),
+            &values.collect::<Vec<_>>(),
             &bias,
             [d.queries, d.keys, d.head, d.value_head],
             f64::from(attention.scale),
         );
-        let actual = gather(&out, attention.out, batch, head, d.queries, d.value_head);
+        let actual = gather(out, attention.out, batch, head, d.queries, d.value_head);
         // Scores of |q|, |k| < 1 err by at most scale * eps * (d + 1) * d and a bias rounds once more; a weight errs by
         // that relatively, and a mean of |v| < 1 by it and by the rounding of its own sum.
         let score = f64::from(attention.scale) * ((d.head + 1) * d.head) as f64 + 4.0;
@@ -86,6 +107,10 @@ fn matches_the_reference_over_shapes_and_orders() {
         dims(1, [2, 2], TILE_ROWS + 1, TILE_KEYS + 1, [16, 8]),
         dims(1, [1, 1], TILE_ROWS, 2 * TILE_KEYS, [4, 4]),
         dims(1, [2, 1], 3, 3 * TILE_KEYS - 1, [64, 64]),
+        dims(2, [9, 3], 1, 2 * STREAM_KEYS + 1, [96, 33]),
+        dims(1, [7, 7], 2, STREAM_KEYS, [256, 128]),
+        dims(1, [8, 2], 2, STREAM_KEYS + 3, [80, 80]),
+        dims(1, [5, 1], 17, 70, [32, 32]),
     ];
     for d in shapes {
         let [q, k, v] = inputs(d);
@@ -125,7 +150,7 @@ fn causal_counts_from_its_offset() {
         let [q, k, v] = inputs(d);
         for offset in [0, keys as isize - queries as isize, 3, -2] {
             let attention = dense(d, [Order::Bnsh; 3], Order::Bsnh, 0.5).causal(offset);
-            check(&attention, &q, &k, &v, &[], 2);
+            check_visible(&attention, [&q, &k, &v], &[], 2, &|_, row, key| key as isize <= row as isize + offset);
         }
     }
 }
@@ -194,3 +219,5 @@ fn empty_operands_are_allowed() {
     let [q, k, v] = inputs(d);
     check(&dense(d, [Order::Bsnh; 3], Order::Bsnh, 0.5), &q, &k, &v, &[], 2);
 }
+
+mod cached;
