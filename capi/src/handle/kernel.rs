@@ -49,7 +49,7 @@ impl<'a> KernelContext<'a> {
         call!(self.host, GetTensorSizeInBytes(value, &mut len))?;
         call!(self.host, GetTensorMutableData(value, &mut data))?;
         if len == 0 || data.is_null() {
-            return Ok(&raw mut []);
+            return Ok(ptr::slice_from_raw_parts_mut(ptr::dangling_mut(), 0));
         }
         Ok(ptr::slice_from_raw_parts_mut(data.cast(), len))
     }

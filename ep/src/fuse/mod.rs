@@ -9,8 +9,11 @@ mod nbits_gate;
 mod norm;
 mod pattern;
 mod quantized;
+mod repeat_kv;
+mod rotate_half;
 mod sdpa;
 mod sigmoid;
+mod sizes;
 mod skip_norm;
 #[cfg(test)]
 mod tests;
@@ -58,7 +61,9 @@ pub const RULES: &[FusionRule] = &[
     norm::ROOT_MEAN_SQUARE,
     // Attention takes the products of activations; its transpositions have to be plain before.
     transpose::THROUGH_RESHAPE,
+    rotate_half::ROTATE_HALF,
     sdpa::SDPA,
+    repeat_kv::REPEAT_KV,
     // Products with constants, then what follows them, in the order of the epilogue.
     quantized::QUANTIZED,
     nbits::NBITS,

@@ -1,6 +1,6 @@
 //! What the attention operators share: masks as additive biases, and the scale.
 
-use kernels::ops::attention::{Attention, AttentionDims, BoundsToBias, KeepToBias, Strided};
+use kernels::ops::attention::{Attention, AttentionDims, BoundsToBias, KeepToBias, ScoreStage, Strided};
 use kernels::tensor::{DType, elements};
 
 use crate::plan::{Bind, BindError, Buf};
@@ -59,6 +59,16 @@ impl Masked {
             _ => b.step(KeepToBias::<i32>::new(len, hidden), &[mask], &[bias]),
         }
         self.push(strided, bias);
+        Ok(self)
+    }
+
+    /// Adds a step that makes output `index` the scores at this stage, `[batch, heads, queries, keys]`, if they are read.
+    pub fn scores(self, b: &mut Bind<'_>, index: usize, dtype: DType, stage: ScoreStage) -> Result<Self, BindError> {
+        if b.has_output(index) {
+            let d = &self.dims;
+            let scores = b.output_f32(index, dtype, &[d.batch, d.heads, d.queries, d.keys])?;
+            b.step(self.driver.scores(stage), &self.operands, &[scores]);
+        }
         Ok(self)
     }
 

@@ -48,6 +48,7 @@ mod range;
 mod reduce;
 mod reshape;
 mod rotary_embedding;
+mod rotate_half;
 mod scatter;
 mod sdpa;
 mod select;
@@ -161,6 +162,7 @@ const TABLE: &[&[OpRow]] = &[
     reduce::ROWS,
     reshape::ROWS,
     rotary_embedding::ROWS,
+    rotate_half::ROWS,
     scatter::ROWS,
     sdpa::ROWS,
     select::ROWS,

@@ -1,7 +1,7 @@
 //! com.microsoft MultiHeadAttention: attention to keys and values that are given, or appended to caches.
 
 use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
-use kernels::ops::attention::{Attention as Driver, AttentionDims, Order, Strided};
+use kernels::ops::attention::{Attention as Driver, AttentionDims, Order, ScoreStage, Strided};
 use kernels::ops::strided_copy::StridedCopy;
 use kernels::tensor::{DType, elements};
 
@@ -16,14 +16,14 @@ pub const ROWS: &[OpRow] = &[OpRow {
     name: "MultiHeadAttention",
     versions: 1..=1,
     inputs: 1..=8,
-    outputs: 1..=3,
+    outputs: 1..=4,
     attrs: &["num_heads", "unidirectional", "mask_filter_value", "scale"],
     work: Work::Heavy,
     lower,
 }];
 
 /// Inputs: query, key, value, bias, key padding mask, attention bias, past key, past value. Outputs: the result, present
-/// key, present value.
+/// key, present value, weights.
 struct MultiHeadAttention {
     workers: usize,
     dtype: DType,
@@ -75,7 +75,7 @@ impl Op for MultiHeadAttention {
             masked = masked.bias(b, 5)?;
         }
         let y = b.output_f32(0, self.dtype, &[dims.batch, dims.queries, dims.heads * dims.value_head])?;
-        masked.step(b, y)
+        masked.scores(b, 3, self.dtype, ScoreStage::Weights)?.step(b, y)
     }
 }
 

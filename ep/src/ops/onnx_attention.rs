@@ -1,6 +1,6 @@
 //! ai.onnx Attention.
 
-use kernels::ops::attention::{Attention as Driver, AttentionDims, Order, Span, Spans, UndefinedRow};
+use kernels::ops::attention::{Attention as Driver, AttentionDims, Order, ScoreStage, Span, Spans, UndefinedRow};
 use kernels::tensor::DType;
 
 use super::attention_cache::{BoundSpans, KeysAndValues};
@@ -14,7 +14,7 @@ pub const ROWS: &[OpRow] = &[OpRow {
     name: "Attention",
     versions: 23..=24,
     inputs: 3..=7,
-    outputs: 1..=3,
+    outputs: 1..=4,
     attrs: &[
         "is_causal",
         "kv_num_heads",
@@ -33,7 +33,8 @@ const PAST_KEY: usize = 4;
 const PAST_VALUE: usize = 5;
 const NONPAD_KV_SEQLEN: usize = 6;
 
-/// Inputs: Q, K, V, mask, past key, past value, numbers of keys that are no padding. Outputs: Y, present key, present value.
+/// Inputs: Q, K, V, mask, past key, past value, numbers of keys that are no padding. Outputs: Y, present key, present value,
+/// scores.
 struct Attention {
     workers: usize,
     dtype: DType,
@@ -42,6 +43,8 @@ struct Attention {
     scale: f32,
     softcap: f32,
     causal: bool,
+    /// What the scores are when they are asked for.
+    stage: ScoreStage,
 }
 
 fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
@@ -86,6 +89,13 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
         scale: cx.attr_float("scale", 0.0)?,
         softcap,
         causal: cx.attr_bool("is_causal", false)?,
+        stage: match cx.attr_int("qk_matmul_output_mode", 0)? {
+            0 => ScoreStage::Product,
+            1 => ScoreStage::Capped,
+            2 => ScoreStage::Biased,
+            3 => ScoreStage::Weights,
+            mode => return Err(Decline::new(Code::Attribute, format!("qk_matmul_output_mode {mode} is not known"))),
+        },
     }))
 }
 
@@ -116,13 +126,14 @@ impl Op for Attention {
         if b.has_input(MASK) {
             masked.dims.keys = covered(b, &dims)?;
             masked = masked.bias(b, MASK)?;
+            masked.dims = dims;
         }
         let y_dims = match order {
             Order::Bsnh => vec![dims.batch, dims.queries, dims.heads * dims.value_head],
             _ => vec![dims.batch, dims.heads, dims.queries, dims.value_head],
         };
         let y = b.output_f32(0, self.dtype, &y_dims)?;
-        masked.step(b, y)
+        masked.scores(b, 3, self.dtype, self.stage)?.step(b, y)
     }
 }
 

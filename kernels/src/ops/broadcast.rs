@@ -152,7 +152,7 @@ impl Broadcast<2> {
 }
 
 /// Strides of a contiguous operand within `rank` output axes, 0 where it is stretched.
-fn operand_strides(dims: &[usize], rank: usize) -> Strides {
+pub(crate) fn operand_strides(dims: &[usize], rank: usize) -> Strides {
     let mut strides = Strides::from_elem(0, rank);
     let own = row_major_strides(dims);
     for (axis, (&dim, &stride)) in dims.iter().zip(&own).enumerate() {

@@ -38,6 +38,7 @@ pub mod range;
 mod ranks;
 pub mod reduce;
 pub mod rotary;
+pub mod rotate_half;
 pub mod scatter_elements;
 pub mod scatter_nd;
 pub mod select;

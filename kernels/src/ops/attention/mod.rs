@@ -11,6 +11,7 @@ mod layout;
 mod mask;
 mod online;
 mod partial;
+mod scores;
 mod spans;
 mod stream;
 mod tile;
@@ -32,6 +33,7 @@ pub use layout::{AttentionDims, Order, Strided};
 pub use mask::{BoundsToBias, KeepToBias};
 use online::Finish;
 use partial::Partials;
+pub use scores::{ScoreStage, Scores};
 pub use spans::{Span, Spans};
 use tile::{Tile, Unit};
 

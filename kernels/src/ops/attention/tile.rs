@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::cache::head_scales;
 use super::online::{self, Fold};
 use super::stream::{Dots, Rows, WeightedSums};
-use super::{Attention, Source, Span, Strided};
+use super::{Attention, ScoreStage, Source, Span, Strided};
 use crate::driver::RunError;
 use crate::host::{gemm_f32, matrix};
 use crate::mem::Scratch;
@@ -99,7 +99,7 @@ impl<'a> Tile<'a> {
         Ok(())
     }
 
-    fn gather_queries(&mut self, unit: &Unit) {
+    pub fn gather_queries(&mut self, unit: &Unit) {
         let (at, width) = (&self.attention.q, self.attention.dims.head);
         for (row, to) in self.queries.chunks_exact_mut(width.max(1)).take(unit.rows()).enumerate() {
             let (head, query) = unit.row(row);
@@ -114,35 +114,52 @@ impl<'a> Tile<'a> {
     /// Folds the keys `start..start + cols` into the rows.
     fn block(&mut self, unit: &Unit, start: usize, cols: usize) -> Result<(), RunError> {
         let attention = self.attention;
-        let d = &attention.dims;
-        let rows = unit.rows();
-        self.scores(unit, start, cols)?;
-        let scores = &mut self.scores[..rows * cols];
-        if attention.softcap != 0.0 {
+        let (rows, width) = (unit.rows(), attention.dims.value_head);
+        let scores = self.scores(unit, start, cols, ScoreStage::Biased)?;
+        let (max, sum, acc) = (&mut self.max[..rows], &mut self.sum[..rows], &mut self.acc[..rows * width]);
+        Fold { scores: &mut *scores, cols, max, sum, acc: &mut *acc }.dispatch();
+        let v = self.v.block(unit, width, start, cols, self.stage);
+        if attention.streams() && v.strides[1] == 1 {
+            WeightedSums { weights: scores, keys: cols, v: v.rows(width), acc }.dispatch();
+            return Ok(());
+        }
+        gemm(self.acc, self.scores, [rows, cols], v.matrix([cols, width]), 1.0, 1.0)
+    }
+
+    /// The scores of the unit's rows, whose queries were gathered, for the keys `start..start + cols`.
+    pub fn scores(
+        &mut self,
+        unit: &Unit,
+        start: usize,
+        cols: usize,
+        stage: ScoreStage,
+    ) -> Result<&mut [f32], RunError> {
+        self.products(unit, start, cols)?;
+        let attention = self.attention;
+        let scores = &mut self.scores[..unit.rows() * cols];
+        if attention.softcap != 0.0 && stage >= ScoreStage::Capped {
             online::softcap(scores, attention.softcap);
+        }
+        if stage < ScoreStage::Biased {
+            return Ok(scores);
         }
         for (row, scores) in scores.chunks_exact_mut(cols).enumerate() {
             let (head, query) = unit.row(row);
-            for (bias, data) in &self.biases {
-                bias.add_row(data, unit.batch, head, query, start, scores);
+            let inside = |key: usize| key.saturating_sub(start).min(cols);
+            // A bias may end where the sequence does.
+            let filled = &mut scores[..inside(unit.span.keys)];
+            for (bias, data) in self.biases.iter().filter(|_| !filled.is_empty()) {
+                bias.add_row(data, unit.batch, head, query, start, filled);
             }
             let visible = attention.visible(unit.span, query);
-            let inside = |key: usize| key.saturating_sub(start).min(cols);
             scores[..inside(visible.start)].fill(f32::NEG_INFINITY);
             scores[inside(visible.end)..].fill(f32::NEG_INFINITY);
         }
-        let (max, sum, acc) = (&mut self.max[..rows], &mut self.sum[..rows], &mut self.acc[..rows * d.value_head]);
-        Fold { scores: &mut *scores, cols, max, sum, acc: &mut *acc }.dispatch();
-        let v = self.v.block(unit, d.value_head, start, cols, self.stage);
-        if attention.streams() && v.strides[1] == 1 {
-            WeightedSums { weights: scores, keys: cols, v: v.rows(d.value_head), acc }.dispatch();
-            return Ok(());
-        }
-        gemm(self.acc, self.scores, [rows, cols], v.matrix([cols, d.value_head]), 1.0, 1.0)
+        Ok(scores)
     }
 
     /// `scores = scale * q . k` for the keys `start..start + cols`.
-    fn scores(&mut self, unit: &Unit, start: usize, cols: usize) -> Result<(), RunError> {
+    fn products(&mut self, unit: &Unit, start: usize, cols: usize) -> Result<(), RunError> {
         let attention = self.attention;
         let (rows, width) = (unit.rows(), attention.dims.head);
         let k = self.k.block(unit, width, start, cols, self.stage);

@@ -193,3 +193,39 @@ fn formats_round_to_the_nearest_level() {
     assert_eq!(back(CacheFormat::I8, &scales).1, [0.0, 0.5, 1.5, -2.5, 8.0, -8.0, 1000.0, -1000.0]);
     assert_eq!(back(CacheFormat::F16, &[]).1, [0.0, 0.5, 1.5, -2.5, 7.3984375, -7.6015625, 1000.0, -1000.0]);
 }
+
+#[test]
+fn scores_of_every_stage() {
+    for (queries, keys) in [(2, 5), (20, TILE_KEYS + 7)] {
+        let d = dims(1, [4, 2], queries, keys, [8, 8]);
+        let [q, k, v] = inputs(d);
+        let bias = values(keys, 4);
+        let at = Strided { offset: 0, batch: 0, head: 0, row: 0, col: 1 };
+        let attention = dense(d, [Order::Bnsh; 3], Order::Bnsh, 0.5).bias(at).softcap(0.8).causal(-1);
+        let operands = [&q, &k, &v, &bias].map(|data| bytemuck::cast_slice(data));
+        let score = |row: usize, key: usize, stage: ScoreStage| {
+            let (q, k) = (&q[row * 8..][..8], &k[(row / queries / 2 * keys + key) * 8..][..8]);
+            let product: f64 = q.iter().zip(k).map(|(a, b)| f64::from(*a) * f64::from(*b) * 0.5).sum();
+            let capped = 0.8 * (product / 0.8).tanh();
+            match stage {
+                ScoreStage::Product => product,
+                ScoreStage::Capped => capped,
+                _ if key + 1 > row % queries => f64::NEG_INFINITY,
+                _ => capped + f64::from(bias[key]),
+            }
+        };
+        for stage in [ScoreStage::Product, ScoreStage::Capped, ScoreStage::Biased, ScoreStage::Weights] {
+            let len = d.heads * queries * keys;
+            let out: Vec<f32> = testing::run_one(attention.scores(stage), 2, &operands, len).unwrap();
+            for (row, out) in out.chunks(keys).enumerate() {
+                let scores: Vec<f64> = (0..keys).map(|key| score(row, key, stage)).collect();
+                let sum: f64 = scores.iter().map(|x| x.exp()).sum();
+                for (x, score) in out.iter().zip(scores) {
+                    let want = if stage < ScoreStage::Weights { score } else { score.exp() / if sum == 0.0 { 1.0 } else { sum } };
+                    let close = (f64::from(*x) - want).abs() < 1e-5;
+                    assert!(close || f64::from(*x) == want, "{stage:?} row {row}: {x} instead of {want}");
+                }
+            }
+        }
+    }
+}

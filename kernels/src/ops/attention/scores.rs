@@ -1,0 +1,84 @@
+use std::fmt;
+
+use super::online::finite_base;
+use super::tile::Tile;
+use super::Attention;
+use crate::driver::{Driver, RunError};
+use crate::rt::Worker;
+use crate::tape::Io;
+
+/// How far scores have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ScoreStage {
+    /// Scaled products.
+    Product,
+    /// After the softcap.
+    Capped,
+    /// With biases; hidden keys have -inf.
+    Biased,
+    /// After the softmax; zero where all keys are hidden.
+    Weights,
+}
+
+/// The scores of an attention, f32 `[batch, heads, queries, keys]`. Inputs are those of the attention; a sink is left out.
+pub struct Scores {
+    attention: Attention,
+    stage: ScoreStage,
+}
+
+impl Attention {
+    /// A driver for the scores at this stage.
+    pub fn scores(&self, stage: ScoreStage) -> Scores {
+        Scores { attention: self.clone(), stage }
+    }
+}
+
+impl fmt::Display for Scores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} scores of {}", self.stage, self.attention)
+    }
+}
+
+impl Driver for Scores {
+    fn scratch(&self) -> usize {
+        self.attention.scratch()
+    }
+
+    fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
+        let d = &self.attention.dims;
+        let block = self.attention.block_keys();
+        let mut tile = Tile::new(&self.attention, io, scratch);
+        for index in worker.share(self.attention.units(), 1) {
+            let unit = self.attention.unit(io, index)?;
+            let row_at = |row: usize| {
+                let (head, query) = unit.row(row);
+                ((unit.batch * d.heads + head) * d.queries + query) * d.keys
+            };
+            tile.gather_queries(&unit);
+            for start in (0..d.keys).step_by(block) {
+                let cols = block.min(d.keys - start);
+                let scores = tile.scores(&unit, start, cols, self.stage)?;
+                for (row, scores) in scores.chunks_exact(cols).enumerate() {
+                    let at = row_at(row) + start;
+                    // SAFETY: rows are disjoint, and each unit belongs to one rank.
+                    unsafe { io.output::<f32>(0).range(at..at + cols) }.copy_from_slice(scores);
+                }
+            }
+            if self.stage == ScoreStage::Weights {
+                // SAFETY: as above.
+                let rows = (0..unit.rows()).map(|row| unsafe { io.output(0).range(row_at(row)..row_at(row) + d.keys) });
+                rows.for_each(softmax);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn softmax(row: &mut [f32]) {
+    let base = finite_base(row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+    row.iter_mut().for_each(|x| *x = (*x - base).exp());
+    let sum: f32 = row.iter().sum();
+    if sum != 0.0 {
+        row.iter_mut().for_each(|x| *x /= sum);
+    }
+}
