@@ -84,14 +84,12 @@ class Case:
             results.append((y.reshape(new, -1), keys, values))
         return results
 
-    def check(self, results, expected, terms=None, presents=True):
-        terms = terms or 8 * (self.width + self.total)
+    def check(self, results, expected):
+        terms = 8 * (self.width + self.total)
         for index, wanted in enumerate(expected):
             new, last = self.new(index), self.last[index]
-            parts = [results[0][index, :new]]
-            if presents:
-                parts += [results[side][index, :, : last + 1] for side in (1, 2)]
-            assert_near(parts, [want.astype(F32) for want in wanted[: len(parts)]], terms)
+            parts = [results[0][index, :new], *(results[side][index, :, : last + 1] for side in (1, 2))]
+            assert_near(parts, [want.astype(part.dtype) for part, want in zip(parts, wanted)], terms)
 
     def run(self, feeds, on_cpu=True, **attributes):
         """Results of our provider, after comparing them with the CPU provider's."""
@@ -326,11 +324,11 @@ def test_a_loop_of_steps_with_one_buffer(shared):
             binding.bind_cpu_input(name, np.ascontiguousarray(array[:, step].reshape(1, 1, -1)))
         binding.bind_cpu_input("seqlens_k", np.array([step], np.int32))
         binding.bind_cpu_input("total_sequence_length", np.array(step + 1, np.int32))
+        binding.bind_output("y")
         past, present = caches[0], caches[0 if shared else 1]
         for name, old, new in zip(["key", "value"], past, present):
             binding.bind_ortvalue_input(f"past_{name}", old)
             binding.bind_ortvalue_output(f"present_{name}", new)
-        binding.bind_output("y")
         session.run_with_iobinding(binding)
         rows.append(binding.copy_outputs_to_cpu()[0][0, 0])
         if not shared:

@@ -51,9 +51,10 @@ fn unrepeated(m: &mut Match<'_, '_>, value: ValueId) -> Option<ValueId> {
     let (expanded, reshaped) = (<[Size; 5]>::try_from(expanded?).ok()?, <[Size; 4]>::try_from(reshaped?).ok()?);
     let Size::Known(repeats) = expanded[2] else { return None };
     // A length of 1 leaves a dimension as it is.
-    let kept = [0, 1, 3, 4].iter().zip(0..4).all(|(&at, axis)| {
-        expanded[at] == Size::Known(1) || is_dim(expanded[at], axis, dims)
-    });
+    let kept = [0, 1, 3, 4]
+        .iter()
+        .zip(0..4)
+        .all(|(&at, axis)| expanded[at] == Size::Known(1) || is_dim(expanded[at], axis, dims));
     // One length may follow from the others.
     let merged = is_dim(reshaped[0], 0, dims) || reshaped[0] == Size::Known(-1);
     let merged = merged && (is_dim(reshaped[2], 2, dims) || reshaped[2] == Size::Known(-1));

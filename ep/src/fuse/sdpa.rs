@@ -9,7 +9,7 @@ use crate::ops::FUSED;
 pub const SDPA: FusionRule = FusionRule {
     name: "Sdpa",
     pattern: "MatMul(Softmax(MatMul(q, k) * scale + mask), v) -> Sdpa; scales on q, k or the product, transpositions \
-              of q, k, v and the result, no mask, Where(IsNaN(softmax), 0, softmax)",
+              of q, k, v and the result, casts around the softmax, no mask, Where(IsNaN(softmax), 0, softmax)",
     fuse,
 };
 
@@ -50,6 +50,7 @@ fn fuse<'w>(graph: &mut Graph<'w>, id: NodeId) -> Result<Rewrite<'w>, Skip> {
 /// (what the softmax reads, whether NaN becomes zero) of attention weights: a softmax over the last of four
 /// dimensions, by itself or with its NaNs replaced.
 fn softmax(m: &mut Match<'_, '_>, weights: ValueId) -> Option<(ValueId, bool)> {
+    let weights = m.skip_float_casts(weights);
     let replaced = m.attempt(|m| {
         let replace = m.take(Some(weights), "Where")?;
         let is_nan = m.take(replace.input(0), "IsNaN")?;
@@ -60,7 +61,8 @@ fn softmax(m: &mut Match<'_, '_>, weights: ValueId) -> Option<(ValueId, bool)> {
     // Up to version 12 the softmax is over all dimensions from `axis` on, here the last one alone.
     let last = matches!(node.attrs.get("axis"), Some(Attr::Int(-1 | 3)));
     let axis = last || (node.version >= 13 && node.attrs.get("axis").is_none());
-    axis.then_some((node.input(0)?, replaced.is_some()))
+    let scores = m.skip_float_casts(node.input(0)?);
+    axis.then_some((scores, replaced.is_some()))
 }
 
 /// The scores, and at most `count` terms added to them.

@@ -87,7 +87,7 @@ fn lower(cx: &Lower<'_, '_>, inputs: Inputs, sections: Option<Vec<u8>>) -> Resul
         Err(_) => Err(Decline::new(Code::Attribute, format!("attribute '{name}' is negative"))),
     };
     let (heads, turned) = (count("num_heads")?, count("rotary_embedding_dim")?);
-    if turned.is_some_and(|turned| turned % 2 != 0) {
+    if turned.is_some_and(|turned| !turned.is_multiple_of(2)) {
         return Err(Decline::new(Code::Attribute, "rotary_embedding_dim is odd"));
     }
     Ok(Box::new(RotaryEmbedding {

@@ -39,7 +39,7 @@ impl Op for RotateHalf {
         let (x, cos, sin) = (b.dims(0)?, b.dims(1)?, b.dims(2)?);
         let operands = [x.as_slice(), cos.as_slice(), sin.as_slice()];
         let width = x.last().copied().unwrap_or(1);
-        if width % 2 != 0 || operands.iter().any(|dims| dims.last() != Some(&width)) {
+        if !width.is_multiple_of(2) || operands.iter().any(|dims| dims.last() != Some(&width)) {
             return Err(BindError::new(format!("operands {operands:?} have not one even width")));
         }
         let dims = numeric::broadcast(&operands)?;

@@ -29,10 +29,11 @@ impl RotateHalf {
     /// When the operands have not the same even width or do not broadcast.
     pub fn new(operands: [&[usize]; 3]) -> Self {
         let width = operands[0][operands[0].len() - 1];
-        assert!(width % 2 == 0 && operands.iter().all(|dims| dims.last() == Some(&width)), "widths differ");
+        assert!(width.is_multiple_of(2) && operands.iter().all(|dims| dims.last() == Some(&width)), "widths differ");
         let outer = operands.map(|dims| &dims[..dims.len() - 1]);
         let dims = broadcast_dims(&outer).expect("the operands broadcast");
-        let strides = outer.map(|outer| operand_strides(outer, dims.len()).into_iter().map(|s| s * width as isize).collect());
+        let strides =
+            outer.map(|outer| operand_strides(outer, dims.len()).into_iter().map(|s| s * width as isize).collect());
         Self { outer: dims, strides, width }
     }
 }

@@ -118,6 +118,25 @@ fn operands_by_head_with_two_masks_are_one_operator() {
     check(&model, &["spacemit.Sdpa"], "scores", &inputs, TOLERANCE);
 }
 
+/// T5 of Optimum: one bias of positions and mask for all layers, casts, no scale.
+#[test]
+fn the_t5_form_is_one_operator() {
+    let mut model = start();
+    model.input::<f32>("position", &[1, HEADS, QUERIES, KEYS]);
+    model.node("Add", &["position", "mask"], &["bias"], vec![]).output("bias");
+    model.node("Transpose", &["k"], &["keys"], perm([0, 2, 3, 1]));
+    model.node("Transpose", &["q"], &["queries"], perm([0, 2, 1, 3]));
+    model.node("MatMul", &["queries", "keys"], &["product"], vec![]);
+    model.node("Add", &["product", "bias"], &["scores"], vec![]);
+    model.node("Cast", &["scores"], &["wide"], vec![("to", Attr::Int(1))]);
+    finish(&mut model, "wide");
+    let inputs: Vec<Value> = inputs()
+        .into_iter()
+        .chain([Value::new(&[1, HEADS, QUERIES, KEYS], &noise(5, &[1, HEADS, QUERIES, KEYS]))])
+        .collect();
+    check(&model, &["Add", "spacemit.Sdpa"], "scores", &inputs, TOLERANCE);
+}
+
 #[test]
 fn attention_is_what_the_formula_says() {
     let inputs = inputs();

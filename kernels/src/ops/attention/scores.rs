@@ -1,8 +1,8 @@
 use std::fmt;
 
+use super::Attention;
 use super::online::finite_base;
 use super::tile::Tile;
-use super::Attention;
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;
@@ -57,8 +57,8 @@ impl Driver for Scores {
             tile.gather_queries(&unit);
             for start in (0..d.keys).step_by(block) {
                 let cols = block.min(d.keys - start);
-                let scores = tile.scores(&unit, start, cols, self.stage)?;
-                for (row, scores) in scores.chunks_exact(cols).enumerate() {
+                tile.score(&unit, start, cols, self.stage)?;
+                for (row, scores) in tile.scores.chunks_exact(cols).take(unit.rows()).enumerate() {
                     let at = row_at(row) + start;
                     // SAFETY: rows are disjoint, and each unit belongs to one rank.
                     unsafe { io.output::<f32>(0).range(at..at + cols) }.copy_from_slice(scores);

@@ -47,7 +47,7 @@ pub(super) struct Tile<'a> {
     biases: SmallVec<[(Strided, &'a [f32]); 2]>,
     /// The query rows, one after the other.
     queries: &'a mut [f32],
-    scores: &'a mut [f32],
+    pub scores: &'a mut [f32],
     /// A block of keys or values of a cache that is not in f32.
     stage: &'a mut [f32],
     pub acc: &'a mut [f32],
@@ -115,7 +115,8 @@ impl<'a> Tile<'a> {
     fn block(&mut self, unit: &Unit, start: usize, cols: usize) -> Result<(), RunError> {
         let attention = self.attention;
         let (rows, width) = (unit.rows(), attention.dims.value_head);
-        let scores = self.scores(unit, start, cols, ScoreStage::Biased)?;
+        self.score(unit, start, cols, ScoreStage::Biased)?;
+        let scores = &mut self.scores[..rows * cols];
         let (max, sum, acc) = (&mut self.max[..rows], &mut self.sum[..rows], &mut self.acc[..rows * width]);
         Fold { scores: &mut *scores, cols, max, sum, acc: &mut *acc }.dispatch();
         let v = self.v.block(unit, width, start, cols, self.stage);
@@ -126,14 +127,8 @@ impl<'a> Tile<'a> {
         gemm(self.acc, self.scores, [rows, cols], v.matrix([cols, width]), 1.0, 1.0)
     }
 
-    /// The scores of the unit's rows, whose queries were gathered, for the keys `start..start + cols`.
-    pub fn scores(
-        &mut self,
-        unit: &Unit,
-        start: usize,
-        cols: usize,
-        stage: ScoreStage,
-    ) -> Result<&mut [f32], RunError> {
+    /// Leaves in `scores` those of the unit's rows, whose queries were gathered, for the keys `start..start + cols`.
+    pub fn score(&mut self, unit: &Unit, start: usize, cols: usize, stage: ScoreStage) -> Result<(), RunError> {
         self.products(unit, start, cols)?;
         let attention = self.attention;
         let scores = &mut self.scores[..unit.rows() * cols];
@@ -141,21 +136,21 @@ impl<'a> Tile<'a> {
             online::softcap(scores, attention.softcap);
         }
         if stage < ScoreStage::Biased {
-            return Ok(scores);
+            return Ok(());
         }
         for (row, scores) in scores.chunks_exact_mut(cols).enumerate() {
             let (head, query) = unit.row(row);
             let inside = |key: usize| key.saturating_sub(start).min(cols);
             // A bias may end where the sequence does.
-            let filled = &mut scores[..inside(unit.span.keys)];
-            for (bias, data) in self.biases.iter().filter(|_| !filled.is_empty()) {
-                bias.add_row(data, unit.batch, head, query, start, filled);
+            let filled = inside(unit.span.keys);
+            for (bias, data) in self.biases.iter().filter(|_| filled > 0) {
+                bias.add_row(data, unit.batch, head, query, start, &mut scores[..filled]);
             }
             let visible = attention.visible(unit.span, query);
             scores[..inside(visible.start)].fill(f32::NEG_INFINITY);
             scores[inside(visible.end)..].fill(f32::NEG_INFINITY);
         }
-        Ok(scores)
+        Ok(())
     }
 
     /// `scores = scale * q . k` for the keys `start..start + cols`.

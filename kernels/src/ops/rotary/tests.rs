@@ -2,6 +2,9 @@ use super::*;
 use crate::ops::attention::{Order, Span};
 use crate::testing;
 
+/// The row of the caches for a sequence and a row of it.
+type RowOf<'a> = &'a dyn Fn(usize, usize) -> usize;
+
 const NONE: Spans = Spans::Same(Span { keys: 0, first: 0 });
 
 fn config(batch: usize, rows: usize, width: usize, rotation: Rotation) -> HeadRows {
@@ -41,7 +44,7 @@ fn turns_pairs_by_the_angle_of_their_position() {
         let x = testing::floats(batch * rows * heads * width, 1);
         let (cos, sin) = (testing::floats(cached * pairs, 2), testing::floats(cached * pairs, 3));
         for interleaved in [false, true] {
-            let cases: [(Positions, Spans, &[i64], &dyn Fn(usize, usize) -> usize); 4] = [
+            let cases: [(Positions, Spans, &[i64], RowOf<'_>); 4] = [
                 (Positions::Gathered, NONE, &[], &|b, s| b * rows + s),
                 (Positions::Span, Spans::Same(Span { keys: 9, first: 6 }), &[], &|_, s| 6 + s),
                 (Positions::Each, NONE, &ids, &|b, s| ids[b * rows + s] as usize),

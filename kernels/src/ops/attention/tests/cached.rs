@@ -221,7 +221,11 @@ fn scores_of_every_stage() {
                 let scores: Vec<f64> = (0..keys).map(|key| score(row, key, stage)).collect();
                 let sum: f64 = scores.iter().map(|x| x.exp()).sum();
                 for (x, score) in out.iter().zip(scores) {
-                    let want = if stage < ScoreStage::Weights { score } else { score.exp() / if sum == 0.0 { 1.0 } else { sum } };
+                    let want = if stage < ScoreStage::Weights {
+                        score
+                    } else {
+                        score.exp() / if sum == 0.0 { 1.0 } else { sum }
+                    };
                     let close = (f64::from(*x) - want).abs() < 1e-5;
                     assert!(close || f64::from(*x) == want, "{stage:?} row {row}: {x} instead of {want}");
                 }
