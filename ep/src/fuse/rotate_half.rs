@@ -2,7 +2,7 @@
 
 use super::pattern::{Fused, Match};
 use super::{FusionRule, Rewrite, Skip};
-use crate::ir::{Dim, Graph, Node, NodeId, ValueId};
+use crate::ir::{Attr, Dim, Graph, Node, NodeId, ValueId};
 use crate::ops::FUSED;
 
 pub const ROTATE_HALF: FusionRule = FusionRule {
@@ -38,17 +38,16 @@ fn fuse<'w>(graph: &mut Graph<'w>, id: NodeId) -> Result<Rewrite<'w>, Skip> {
 
 /// (x, length of a half) of `Concat(Neg(second half of x), first half of x)` along the last axis.
 fn swapped_halves(m: &mut Match<'_, '_>, value: ValueId) -> Option<(ValueId, usize)> {
-    let concat = m.take(Some(value), "Concat")?;
-    let rank = m.graph().value(value).shape.as_ref().map(Vec::len);
-    let last = |axis: i64| axis == -1 || rank.is_some_and(|rank| axis == rank as i64 - 1);
-    let axis = matches!(concat.attrs.get("axis"), Some(&crate::ir::Attr::Int(axis)) if last(axis));
-    if !axis || concat.inputs.len() != 2 {
-        return None;
-    }
+    let concat = m.take(Some(value), "Concat").filter(|concat| concat.inputs.len() == 2)?;
     let negated = m.take(concat.input(0), "Neg")?;
     let second = m.take(negated.input(0), "Slice")?;
     let first = m.take(concat.input(1), "Slice")?;
     let x = first.input(0).filter(|&x| second.input(0) == Some(x))?;
+    let rank = m.graph().value(x).shape.as_ref()?.len() as i64;
+    let last = |axis: i64| axis == -1 || axis == rank - 1;
+    if !matches!(concat.attrs.get("axis"), Some(&Attr::Int(axis)) if last(axis)) {
+        return None;
+    }
     let (start, half) = range(m.graph(), first, last)?;
     let (middle, end) = range(m.graph(), second, last)?;
     let half = usize::try_from(half).ok().filter(|&half| half > 0)?;
