@@ -2,7 +2,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
-use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
+use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedAMatrix, PackedBMatrix};
 use rten_tensor::prelude::*;
 use rten_tensor::{Matrix, NdTensorView};
 
@@ -70,6 +70,31 @@ impl F32Panel {
         };
         let options = GemmOptions { alpha, ..GemmOptions::default() };
         executor().gemm(tile, GemmInputA::Unpacked(a), GemmInputB::Packed(packed), options).map_err(weights_error)
+    }
+
+    /// `tile = block x panel` for the block of `rows` that begins at row `first`.
+    pub fn multiply_rows(&self, rows: &F32Rows, first: usize, tile: &mut [f32]) -> Result<(), RunError> {
+        let (Some(packed), block) = (&self.packed, &rows.blocks[first / rows.block]) else {
+            tile.fill(0.0);
+            return Ok(());
+        };
+        let (a, b) = (GemmInputA::Packed(block), GemmInputB::Packed(packed));
+        executor().gemm(tile, a, b, GemmOptions::default()).map_err(weights_error)
+    }
+}
+
+/// A constant left-hand side in `rten`'s order, in blocks of rows (the last may have fewer).
+pub(crate) struct F32Rows {
+    blocks: Vec<PackedAMatrix<f32>>,
+    /// Rows of a block.
+    block: usize,
+}
+
+impl F32Rows {
+    /// Packs `a` (`[m, k]`, any strides) of a depth other than zero, in blocks of `block` rows.
+    pub fn pack(a: Matrix<'_, f32>, block: usize) -> Self {
+        let pack = |start: usize| executor().prepack_a(a.slice((start..(start + block).min(a.size(0)), ..)));
+        Self { blocks: (0..a.size(0)).step_by(block).map(pack).collect(), block }
     }
 }
 

@@ -17,6 +17,11 @@ fn executor() -> &'static GemmExecutor<u8, i8, i32> {
     })
 }
 
+/// Whether some panels want [`Rows`] that are halved.
+pub(crate) fn saturates() -> bool {
+    executor().may_saturate()
+}
+
 /// A constant i8 right-hand side, packed as panels of [`super::PANEL`] columns (the last may have fewer).
 pub(crate) struct I8Panels {
     panels: Vec<I8Panel>,

@@ -11,8 +11,8 @@ mod vectorise;
 use std::sync::Once;
 
 pub(crate) use erf::{Erf, Gelu};
-pub(crate) use gemm::{F32Panel, F32Panels, PANEL, gemm_f32, matrix};
-pub(crate) use gemm_int::{I8Panel, I8Panels, Rows};
+pub(crate) use gemm::{F32Panel, F32Panels, F32Rows, PANEL, gemm_f32, matrix};
+pub(crate) use gemm_int::{I8Panel, I8Panels, Rows, saturates};
 pub(crate) use map::map;
 pub(crate) use nbits::nbits_int8;
 pub(crate) use vectorise::vectorised;

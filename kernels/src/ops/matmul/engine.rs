@@ -12,19 +12,19 @@ use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
 
 /// What multiplies a strip of columns with a block of rows.
 #[derive(Clone, Copy)]
-pub(super) enum Engine {
+pub(in crate::ops) enum Engine {
     Host,
     Blocks(Blocks<MatMulF32F32F32>),
 }
 
 /// Rows of the left-hand side as an engine reads them.
-pub(super) enum Left<'a> {
+pub(in crate::ops) enum Left<'a> {
     Host(Matrix<'a, f32>),
     Blocks(&'a [f32]),
 }
 
 /// A strip of columns of the right-hand side as an engine reads it.
-pub(super) enum Strip<'a> {
+pub(in crate::ops) enum Strip<'a> {
     Host(&'a F32Panel),
     Blocks(&'a [f32]),
 }

@@ -2,7 +2,7 @@
 
 mod batched;
 mod constant;
-mod engine;
+pub(in crate::ops) mod engine;
 
 pub use batched::{BatchShape, BatchedMatMul};
 pub use constant::MatMul;

@@ -8,19 +8,19 @@ use crate::ukr::matmul_u8_i8_i32::MatMulU8I8I32;
 
 /// What multiplies a strip of columns with a block of rows.
 #[derive(Clone, Copy)]
-pub(super) enum Engine {
+pub(in crate::ops) enum Engine {
     Host,
     Blocks(Blocks<MatMulU8I8I32>),
 }
 
 /// Rows of the left-hand side as an engine reads them.
-pub(super) enum Left<'a> {
+pub(in crate::ops) enum Left<'a> {
     Host(HostRows),
     Blocks(&'a [u8]),
 }
 
 /// A strip of columns of the right-hand side as an engine reads it.
-pub(super) enum Strip<'a> {
+pub(in crate::ops) enum Strip<'a> {
     Host(&'a I8Panel),
     Blocks(&'a [i8]),
 }

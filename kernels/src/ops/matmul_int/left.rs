@@ -21,12 +21,12 @@ pub enum ZeroPoint {
 
 impl LeftSide {
     /// `u8` or `i8`.
-    pub(super) fn type_name(self) -> &'static str {
+    pub(in crate::ops) fn type_name(self) -> &'static str {
         if self.signed { "i8" } else { "u8" }
     }
 
     /// `bytes` of `A` as they are multiplied.
-    pub(super) fn unsigned<'a>(self, bytes: &'a [u8], stage: &'a mut [u8]) -> &'a [u8] {
+    pub(in crate::ops) fn unsigned<'a>(self, bytes: &'a [u8], stage: &'a mut [u8]) -> &'a [u8] {
         if !self.signed {
             return bytes;
         }
@@ -36,7 +36,7 @@ impl LeftSide {
     }
 
     /// The zero points of `rows` as they are multiplied; `operand` is the zero point operand, if there is one.
-    pub(super) fn read_zero_points(self, rows: &Range<usize>, operand: &[u8], zero_points: &mut [i32]) {
+    pub(in crate::ops) fn read_zero_points(self, rows: &Range<usize>, operand: &[u8], zero_points: &mut [i32]) {
         let value = |x: u8| if self.signed { i32::from(x as i8) + 128 } else { i32::from(x) };
         match self.zero_point {
             ZeroPoint::Absent => zero_points.fill(value(0)),
@@ -50,7 +50,7 @@ impl LeftSide {
 }
 
 /// `sum a - k az` for each row of `a` (row-major `[rows, k]`).
-pub(super) fn row_sums(a: &[u8], k: usize, zero_points: &[i32], sums: &mut [i32]) {
+pub(in crate::ops) fn row_sums(a: &[u8], k: usize, zero_points: &[i32], sums: &mut [i32]) {
     for (row, (sum, zero_point)) in sums.iter_mut().zip(zero_points).enumerate() {
         let elements: i32 = a[row * k..(row + 1) * k].iter().map(|&x| i32::from(x)).sum();
         *sum = elements - k as i32 * zero_point;

@@ -6,13 +6,15 @@
 
 mod batched;
 mod constant;
-mod engine;
+pub(in crate::ops) mod engine;
 mod left;
 mod sums;
 
 pub use batched::{BatchedMatMulInt, IntBatchShape, RightSide};
 pub use constant::{IntOutput, MatMulInt};
+pub(in crate::ops) use left::row_sums;
 pub use left::{LeftSide, ZeroPoint};
+pub(in crate::ops) use sums::Sums;
 
 /// The largest depth whose sums of `u8 x i8` always fit i32: `65536 * 255 * 128 < 2^31`.
 pub const MAX_K: usize = 1 << 16;

@@ -6,7 +6,7 @@ use crate::tape::SharedOut;
 
 /// The integer sums of a block, with what their zero points subtract.
 #[derive(Clone, Copy)]
-pub(super) struct Sums<'a> {
+pub(in crate::ops) struct Sums<'a> {
     /// Row-major, with `columns` in a row: those of the block first.
     pub sums: &'a [i32],
     pub columns: usize,
