@@ -58,7 +58,7 @@ fn fuse_activation<'w>(graph: &mut Graph<'w>, id: NodeId) -> Result<Rewrite<'w>,
 }
 
 /// Name of the activation that `node` computes, and its factor. A second input is a bias.
-fn activation(node: &Node<'_>) -> Option<(&'static str, Option<f32>)> {
+pub(super) fn activation(node: &Node<'_>) -> Option<(&'static str, Option<f32>)> {
     let is_tanh = matches!(node.attrs.get("approximate"), Some(Attr::Str(kind)) if kind == "tanh");
     match (node.domain.as_str(), node.op_type.as_str()) {
         ("", "Relu") => Some(("relu", None)),

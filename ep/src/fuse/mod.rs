@@ -1,5 +1,6 @@
 //! Fusions: each rule in its own file, applied in the order of [`RULES`].
 
+mod conv;
 mod dequantized;
 mod epilogue;
 mod gelu;
@@ -75,6 +76,9 @@ pub const RULES: &[FusionRule] = &[
     epilogue::ACTIVATION,
     nbits_gate::GATE,
     epilogue::RESIDUAL,
+    conv::ACTIVATION,
+    conv::RESIDUAL,
+    conv::RESIDUAL_ACTIVATION,
     // Sums that no linear layer has taken.
     skip_norm::SKIP,
 ];

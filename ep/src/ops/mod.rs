@@ -8,24 +8,36 @@ mod attention_mask;
 #[cfg(test)]
 mod attention_testing;
 pub(crate) mod axes;
+mod bitwise;
 mod cast;
+mod causal_conv;
+mod channel_norm;
 mod clip;
 mod compare;
 mod concat;
 mod constant;
+mod conv;
+mod conv_integer;
+mod conv_transpose;
 mod cum_sum;
 mod dequantized_linear;
+mod einsum;
 mod embed_layer_norm;
 mod expand;
 mod eye_like;
+mod gated;
+mod gated_delta_net;
 mod gather;
 mod gather_block_quantized;
 mod gelu;
 mod gemm;
 mod group_query_attention;
+mod hardmax;
 mod identity;
 mod linear;
+mod linear_attention;
 mod lower;
+mod lp_norm;
 mod matmul;
 mod matmul_integer;
 mod multi_head_attention;
@@ -38,6 +50,7 @@ mod numeric;
 mod one_hot;
 mod onnx_attention;
 mod pad;
+mod pool;
 mod power;
 mod predicate;
 mod product;
@@ -49,17 +62,22 @@ mod reduce;
 mod reshape;
 mod rotary_embedding;
 mod rotate_half;
+mod resize;
 mod scatter;
 mod sdpa;
 mod select;
 mod shape;
 mod slice;
 mod softmax;
+mod space_depth;
 mod split;
+mod tensor_scatter;
+mod top_k;
 mod transpose;
 mod trilu;
 mod unary;
 mod variadic;
+mod window;
 
 use std::ops::RangeInclusive;
 
@@ -128,23 +146,35 @@ const TABLE: &[&[OpRow]] = &[
     arg::ROWS,
     arithmetic::ROWS,
     attention::ROWS,
+    bitwise::ROWS,
     cast::ROWS,
+    causal_conv::ROWS,
+    channel_norm::ROWS,
     clip::ROWS,
     compare::ROWS,
     concat::ROWS,
     constant::ROWS,
+    conv::ROWS,
+    conv_integer::ROWS,
+    conv_transpose::ROWS,
     cum_sum::ROWS,
     dequantized_linear::ROWS,
+    einsum::ROWS,
     embed_layer_norm::ROWS,
     expand::ROWS,
     eye_like::ROWS,
+    gated::ROWS,
+    gated_delta_net::ROWS,
     gather::ROWS,
     gather_block_quantized::ROWS,
     gelu::ROWS,
     gemm::ROWS,
     group_query_attention::ROWS,
+    hardmax::ROWS,
     identity::ROWS,
     linear::ROWS,
+    linear_attention::ROWS,
+    lp_norm::ROWS,
     matmul::ROWS,
     matmul_integer::ROWS,
     multi_head_attention::ROWS,
@@ -154,6 +184,7 @@ const TABLE: &[&[OpRow]] = &[
     one_hot::ROWS,
     onnx_attention::ROWS,
     pad::ROWS,
+    pool::ROWS,
     power::ROWS,
     predicate::ROWS,
     qlinear_matmul::ROWS,
@@ -163,13 +194,17 @@ const TABLE: &[&[OpRow]] = &[
     reshape::ROWS,
     rotary_embedding::ROWS,
     rotate_half::ROWS,
+    resize::ROWS,
     scatter::ROWS,
     sdpa::ROWS,
     select::ROWS,
     shape::ROWS,
     slice::ROWS,
     softmax::ROWS,
+    space_depth::ROWS,
     split::ROWS,
+    tensor_scatter::ROWS,
+    top_k::ROWS,
     transpose::ROWS,
     trilu::ROWS,
     unary::ROWS,

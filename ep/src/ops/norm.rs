@@ -79,8 +79,8 @@ fn alone(cx: &Lower<'_, '_>, kind: NormKind) -> Result<Box<dyn Op>, Decline> {
 
 fn skip(cx: &Lower<'_, '_>, kind: NormKind) -> Result<Box<dyn Op>, Decline> {
     let dtype = floats(cx)?;
-    if cx.has_output(1) || cx.has_output(2) {
-        return Err(Decline::new(Code::Output, "the mean and the inverse deviation are not computed"));
+    if kind == NormKind::Rms && cx.has_output(1) {
+        return Err(Decline::new(Code::Output, "a root-mean-square normalisation has no mean"));
     }
     let input = |index: usize| cx.has_input(index).then_some(index);
     let (beta, bias) = match kind {
@@ -97,8 +97,8 @@ fn skip(cx: &Lower<'_, '_>, kind: NormKind) -> Result<Box<dyn Op>, Decline> {
         gamma: 2,
         beta,
         sum_out: cx.has_output(3).then_some(3),
-        mean_out: None,
-        inv_std_out: None,
+        mean_out: cx.has_output(1).then_some(1),
+        inv_std_out: cx.has_output(2).then_some(2),
     }))
 }
 

@@ -70,7 +70,7 @@ impl Op for QLinearMatMul {
         b.step(BatchedMatMulInt::new(b.target(), shape, left, right), &operands, &[sums]);
         let y = b.output(0, if y_signed { DType::I8 } else { DType::U8 }, &product.out)?;
         let operands = [sums, b.input(1)?, b.input(4)?, b.input(6)?, b.input(7)?];
-        b.step(Requantize::new(len, n, y_signed), &operands, &[y]);
+        b.step(Requantize { len, n, inner: 1, signed: y_signed }, &operands, &[y]);
         Ok(())
     }
 }

@@ -1,11 +1,13 @@
 //! Operators that write elements by index over a copy of a tensor.
 
-use kernels::ops::scatter_elements::ScatterElements as ElementsDriver;
+use kernels::ops::arithmetic::Arithmetic;
+use kernels::ops::scatter_elements::{Reduction, ScatterElements as ElementsDriver};
 use kernels::ops::scatter_nd::ScatterNd as NdDriver;
 use kernels::tensor::{DType, Dims, elements};
 
 use super::axes;
 use super::gather::check_index_shape;
+use super::numeric::{self, computed};
 use super::{Code, Decline, Lower, Op, OpRow, Work};
 use crate::plan::{Bind, BindError};
 
@@ -32,25 +34,67 @@ pub const ROWS: &[OpRow] = &[
     },
 ];
 
-/// Type of data and updates; declines reductions.
-fn lower_common(cx: &Lower<'_, '_>) -> Result<DType, Decline> {
-    let reduction = cx.attr_str("reduction", "none")?;
-    if reduction != "none" {
-        return Err(Decline::new(Code::Attribute, format!("reduction '{reduction}' is not supported")));
+/// What both operators have in common.
+struct Updates {
+    /// Of data and updates.
+    dtype: DType,
+    reduction: Reduction,
+}
+
+impl Updates {
+    fn lower(cx: &Lower<'_, '_>) -> Result<Self, Decline> {
+        let dtype = cx.dtype(0)?;
+        cx.dtype_in(2, &[dtype])?;
+        let reduction = match cx.attr_str("reduction", "none")? {
+            "none" => Reduction::Replace,
+            "add" => Reduction::Add,
+            "mul" => Reduction::Mul,
+            "min" => Reduction::Min,
+            "max" => Reduction::Max,
+            other => return Err(Decline::new(Code::Attribute, format!("reduction '{other}' is not known"))),
+        };
+        if reduction != Reduction::Replace && !Arithmetic::supports(computed(dtype)) {
+            return Err(Decline::new(Code::DType, format!("{reduction:?} of {dtype} is not supported")));
+        }
+        Ok(Self { dtype, reduction })
     }
-    let dtype = cx.dtype(0)?;
-    cx.dtype_in(2, &[dtype])
+
+    /// Type that the step works on.
+    fn computed(&self) -> DType {
+        if self.reduction == Reduction::Replace { self.dtype } else { computed(self.dtype) }
+    }
+
+    /// Makes the output with a driver that reads data of shape `dims`, indices and updates.
+    fn write_over(
+        &self,
+        b: &mut Bind<'_>,
+        dims: &[usize],
+        driver: impl kernels::driver::Driver + 'static,
+    ) -> Result<(), BindError> {
+        let (data, updates, y) = match self.reduction {
+            Reduction::Replace => (b.input(0)?, b.input(2)?, b.output(0, self.dtype, dims)?),
+            _ => {
+                let operands = (numeric::input(b, 0, self.dtype)?, numeric::input(b, 2, self.dtype)?);
+                (operands.0, operands.1, numeric::output(b, self.dtype, dims)?)
+            }
+        };
+        let indices = b.input(1)?;
+        if elements(dims) != 0 {
+            b.step(driver, &[data, indices, updates], &[y]);
+        }
+        Ok(())
+    }
 }
 
 struct ScatterElements {
-    dtype: DType,
+    updates: Updates,
     index: DType,
     axis: i64,
 }
 
 fn scatter_elements(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     let index = cx.dtype_in(1, &[DType::I32, DType::I64])?;
-    Ok(Box::new(ScatterElements { dtype: lower_common(cx)?, index, axis: cx.attr_int("axis", 0)? }))
+    Ok(Box::new(ScatterElements { updates: Updates::lower(cx)?, index, axis: cx.attr_int("axis", 0)? }))
 }
 
 impl Op for ScatterElements {
@@ -65,15 +109,17 @@ impl Op for ScatterElements {
                 shapes.0, shapes.1
             )));
         }
-        write_over(b, self.dtype, &data, ElementsDriver::new(self.dtype, self.index, &data, &indices, axis))
+        let (dtype, reduction) = (self.updates.computed(), self.updates.reduction);
+        let driver = ElementsDriver::new(dtype, reduction, self.index, &data, &indices, axis);
+        self.updates.write_over(b, &data, driver)
     }
 }
 
-struct ScatterNd(DType);
+struct ScatterNd(Updates);
 
 fn scatter_nd(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     cx.dtype_in(1, &[DType::I64])?;
-    Ok(Box::new(ScatterNd(lower_common(cx)?)))
+    Ok(Box::new(ScatterNd(Updates::lower(cx)?)))
 }
 
 impl Op for ScatterNd {
@@ -89,23 +135,10 @@ impl Op for ScatterNd {
             BindError::new(format!("shapes of data, indices and updates do not fit: {shapes:?}"))
         })?;
         let (bounds, inner) = data.split_at(tuple);
-        let driver = NdDriver { dtype: self.0, bounds: Dims::from_slice(bounds), inner: elements(inner), count };
-        write_over(b, self.0, &data, driver)
+        let (bounds, inner) = (Dims::from_slice(bounds), elements(inner));
+        let driver = NdDriver { dtype: self.0.computed(), reduction: self.0.reduction, bounds, inner, count };
+        self.0.write_over(b, &data, driver)
     }
-}
-
-fn write_over(
-    b: &mut Bind<'_>,
-    dtype: DType,
-    dims: &[usize],
-    driver: impl kernels::driver::Driver + 'static,
-) -> Result<(), BindError> {
-    let inputs = [b.input(0)?, b.input(1)?, b.input(2)?];
-    let y = b.output(0, dtype, dims)?;
-    if elements(dims) != 0 {
-        b.step(driver, &inputs, &[y]);
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -143,9 +176,11 @@ mod tests {
         assert_eq!(got.unwrap(), Value::new(&[2, 3], &[0i32, 1, 2, 7, 8, 9]));
         let error = run("ScatterND", &[2, 3], Value::new(&[1, 1], &[2i64]), rows, vec![]).unwrap_err();
         assert!(error.contains("index 2"), "{error}");
-        let reduction = vec![("reduction", Attr::Str("add".into()))];
-        let error = run("ScatterElements", &[2, 3], indices, updates, reduction).unwrap_err();
-        assert!(error.contains("'add'"), "{error}");
+        let reduction = |name: &str| vec![("reduction", Attr::Str(name.into()))];
+        let got = run("ScatterElements", &[2, 3], indices.clone(), updates.clone(), reduction("add"));
+        assert_eq!(got.unwrap(), Value::new(&[2, 3], &[0i32, 61, 2, 53, 4, 5]));
+        let error = run("ScatterElements", &[2, 3], indices, updates, reduction("mean")).unwrap_err();
+        assert!(error.contains("'mean'"), "{error}");
     }
 
     #[test]
