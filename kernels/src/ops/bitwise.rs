@@ -2,6 +2,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::broadcast::Broadcast;
+use super::number::is_number;
 use super::width::{grain, with_width};
 use crate::driver::{Driver, RunError};
 use crate::host::vectorised;
@@ -15,8 +16,9 @@ pub enum BitwiseOp {
     And,
     Or,
     Xor,
-    /// Of unsigned integers; a shift by the width or more gives zero.
+    /// A shift by the width or more, or by a negative number, gives zero.
     ShiftLeft,
+    /// Likewise; signed integers are filled with their sign.
     ShiftRight,
 }
 
@@ -27,29 +29,30 @@ pub struct Bitwise {
     plan: Broadcast<2>,
 }
 
-/// Unsigned integers as wide as the elements.
+/// Integers as wide as the elements.
 trait Bits: Element {
     fn apply(op: BitwiseOp, plan: &Broadcast<2>, share: Range<usize>, a: &[Self], b: &[Self], y: &mut [Self]);
 }
 
 macro_rules! bits {
-    ($($t:ty)*) => { $(
+    ($($t:ty: $unsigned:ty, $fill:expr);*) => { $(
         impl Bits for $t {
             #[inline(always)]
             fn apply(op: BitwiseOp, plan: &Broadcast<2>, share: Range<usize>, a: &[Self], b: &[Self], y: &mut [Self]) {
-                let by = |b: $t| u32::try_from(b).unwrap_or(u32::MAX);
+                let by = |b: $t| u32::try_from(b as $unsigned).unwrap_or(u32::MAX);
                 match op {
                     BitwiseOp::And => plan.map(share, a, b, y, |a, b| a & b),
                     BitwiseOp::Or => plan.map(share, a, b, y, |a, b| a | b),
                     BitwiseOp::Xor => plan.map(share, a, b, y, |a, b| a ^ b),
                     BitwiseOp::ShiftLeft => plan.map(share, a, b, y, |a, b| a.checked_shl(by(b)).unwrap_or(0)),
-                    BitwiseOp::ShiftRight => plan.map(share, a, b, y, |a, b| a.checked_shr(by(b)).unwrap_or(0)),
+                    BitwiseOp::ShiftRight => plan.map(share, a, b, y, |a, b| a.checked_shr(by(b)).unwrap_or($fill(a))),
                 }
             }
         }
     )* };
 }
-bits!(u8 u16 u32 u64);
+bits!(u8: u8, |_| 0; u16: u16, |_| 0; u32: u32, |_| 0; u64: u64, |_| 0;
+    i8: u8, |a| a >> 7; i16: u16, |a| a >> 15; i32: u32, |a| a >> 31; i64: u64, |a| a >> 63);
 
 impl Bitwise {
     /// Operands of dims `a` and `b`.
@@ -57,19 +60,13 @@ impl Bitwise {
     /// # Panics
     /// When the dims do not broadcast or `dtype` is not [supported](Self::supports).
     pub fn new(op: BitwiseOp, dtype: DType, a: &[usize], b: &[usize]) -> Self {
-        assert!(Self::supports(op, dtype), "{op:?} of {dtype}");
+        assert!(Self::supports(dtype), "{op:?} of {dtype}");
         Self { op, dtype, plan: Broadcast::new([a, b]) }
     }
 
-    /// Integers; shifts of unsigned ones only.
-    pub fn supports(op: BitwiseOp, dtype: DType) -> bool {
-        match dtype {
-            DType::U8 | DType::U16 | DType::U32 | DType::U64 => true,
-            DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
-                !matches!(op, BitwiseOp::ShiftLeft | BitwiseOp::ShiftRight)
-            }
-            _ => false,
-        }
+    /// Integers.
+    pub fn supports(dtype: DType) -> bool {
+        is_number(dtype) && !dtype.is_float()
     }
 
     fn compute<T: Bits>(&self, worker: &Worker<'_>, io: &Io<'_>) {
@@ -92,7 +89,13 @@ impl fmt::Display for Bitwise {
 
 impl Driver for Bitwise {
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, _scratch: &mut [u8]) -> Result<(), RunError> {
-        with_width!(self.dtype, T => self.compute::<T>(worker, io));
+        match self.dtype {
+            DType::I8 => self.compute::<i8>(worker, io),
+            DType::I16 => self.compute::<i16>(worker, io),
+            DType::I32 => self.compute::<i32>(worker, io),
+            DType::I64 => self.compute::<i64>(worker, io),
+            dtype => with_width!(dtype, T => self.compute::<T>(worker, io)),
+        }
         Ok(())
     }
 }
@@ -118,7 +121,7 @@ mod tests {
 
     #[test]
     fn bits_of_all_widths() {
-        let values = [0i32, -1, 7, i32::MIN, 0x0f0f_0f0f, 12345, -98765];
+        let values = [0i32, -1, 7, i32::MIN, 0x0f0f_0f0f, 12345, -98765, 31];
         check(BitwiseOp::And, &values, |a, b| a & b);
         check(BitwiseOp::Or, &values, |a, b| a | b);
         check(BitwiseOp::Xor, &values, |a, b| a ^ b);
@@ -128,5 +131,8 @@ mod tests {
         check(BitwiseOp::ShiftLeft, &[1u64, 3, 63, 64, u64::MAX, 17], shift);
         let shift = |a: u16, b: u16| (0..b.min(16)).fold(a, |a, _| a / 2);
         check(BitwiseOp::ShiftRight, &[1u16, 3, 15, 16, u16::MAX, 5], shift);
+        let places = |b: i32| if (0..32).contains(&b) { b } else { 32 };
+        check(BitwiseOp::ShiftRight, &values, |a, b| (0..places(b)).fold(a, |a, _| a.div_euclid(2)));
+        check(BitwiseOp::ShiftLeft, &values, |a, b| (0..places(b)).fold(a, |a, _| a.wrapping_mul(2)));
     }
 }
