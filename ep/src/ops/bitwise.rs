@@ -29,7 +29,7 @@ struct Bitwise {
 }
 
 fn lower(cx: &Lower<'_, '_>, op: BitwiseOp) -> Result<Box<dyn Op>, Decline> {
-    Ok(Box::new(Bitwise { op, dtype: shared_dtype(cx, 2, |dtype| Driver::supports(op, dtype))? }))
+    Ok(Box::new(Bitwise { op, dtype: shared_dtype(cx, 2, Driver::supports)? }))
 }
 
 fn shift(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
@@ -54,7 +54,7 @@ impl Op for Bitwise {
 struct Not(DType);
 
 fn not(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
-    Ok(Box::new(Not(shared_dtype(cx, 1, |dtype| Driver::supports(BitwiseOp::Xor, dtype))?)))
+    Ok(Box::new(Not(shared_dtype(cx, 1, Driver::supports)?)))
 }
 
 impl Op for Not {
@@ -96,12 +96,13 @@ mod tests {
         let (a, b) = ([1u8, 200], [3u8, 9]);
         assert_eq!(run("BitShift", Some("LEFT"), &[&a, &b]).unwrap(), Value::new(&[2], &[8u8, 0]));
         assert_eq!(run("BitShift", Some("RIGHT"), &[&b, &a]).unwrap(), Value::new(&[2], &[1u8, 0]));
+        let (a, b) = ([-8i8, -8, 8], [1i8, 99, -1]);
+        assert_eq!(run("BitShift", Some("RIGHT"), &[&a, &b]).unwrap(), Value::new(&[3], &[-4i8, -1, 0]));
     }
 
     #[test]
     fn floats_and_unknown_directions_are_declined() {
         assert!(run("BitwiseAnd", None, &[&[1f32], &[2f32]]).unwrap_err().to_string().contains("f32"));
         assert!(run("BitShift", Some("UP"), &[&[1u8], &[2u8]]).unwrap_err().to_string().contains("'UP'"));
-        assert!(run("BitShift", Some("LEFT"), &[&[1i8], &[2i8]]).unwrap_err().to_string().contains("i8"));
     }
 }

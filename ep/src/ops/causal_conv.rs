@@ -24,7 +24,18 @@ pub const ROWS: &[OpRow] = &[
     OpRow {
         domain: MICROSOFT,
         versions: 1..=1,
-        attrs: &["activation", "channels_last", "dilation", "ndim", "state_window"],
+        attrs: &[
+            "activation",
+            "channels_last",
+            "dilation",
+            "input_channel_offset",
+            "input_channels",
+            "ndim",
+            "state_channels_last",
+            "state_length",
+            "state_update_capacity",
+            "state_window",
+        ],
         ..ROW
     },
 ];
@@ -61,6 +72,11 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
         }
     };
     within("ndim", 1, 1..=1)?;
+    // What only another provider has is off by these values.
+    within("state_channels_last", -1, -1..=-1)?;
+    for name in ["input_channel_offset", "input_channels", "state_length", "state_update_capacity"] {
+        within(name, 0, 0..=0)?;
+    }
     Ok(Box::new(CausalConv {
         dtype,
         silu,
@@ -168,6 +184,6 @@ mod tests {
         };
         fails(vec![], "input 3 has shape");
         fails(vec![("ndim", Attr::Int(2))], "'ndim' is 2");
-        fails(vec![("state_length", Attr::Int(5))], "'state_length' is not known");
+        fails(vec![("state_length", Attr::Int(5))], "'state_length' is 5");
     }
 }

@@ -36,6 +36,7 @@ pub const ROWS: &[OpRow] = &[OpRow {
         "gate_lower_bound",
         "qk_l2_norm",
         "scale",
+        "state_update_capacity",
         "update_rule",
     ],
     work: Work::Heavy,
@@ -75,6 +76,9 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     let unknown = |name: &str, value: &str| Decline::new(Code::Attribute, format!("{name} '{value}' is not known"));
     if cx.has_input(SEQUENCES) {
         return Err(Decline::new(Code::Input, "sequences of several lengths are not supported"));
+    }
+    if cx.attr_int("state_update_capacity", 0)? != 0 {
+        return Err(Decline::new(Code::Attribute, "updates of the state are not recorded"));
     }
     let (decays, delta) = match cx.attr_str("update_rule", "gated_delta")? {
         "linear" => (false, false),
