@@ -73,7 +73,7 @@ def test_automatic_padding(seed, auto_pad):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("activation", ["", "Relu", "Tanh", "Sigmoid", "Clip"])
+@pytest.mark.parametrize("activation", ["Relu", "Tanh", "Sigmoid", "Clip"])
 @pytest.mark.parametrize("residual", [False, True])
 def test_fused_conv(seed, activation, residual):
     case = Case([seed, 3], axes=2)
@@ -118,11 +118,13 @@ def test_conv_transpose(seed, constant):
 def test_qlinear_conv(seed, x_type, w_type, channels):
     case = Case([seed, 5], axes=2)
     per_filter = (case.filters,) if channels else ()
+    weight = (case.filters, case.channels // case.group, *case.kernel)
     feeds = {"x": case.integers(x_type, case.batch, case.channels, *case.image)}
     constants = {
         "xs": np.array(0.02, F32),
         "xz": case.integers(x_type),
-        "w": case.integers(w_type, case.filters, case.channels // case.group, *case.kernel),
+        # Larger signed weights saturate in the CPU provider on machines without a dot product of bytes.
+        "w": case.numbers.integers(-64 if w_type == np.int8 else 0, 64, weight, w_type),
         "ws": case.numbers.uniform(0.005, 0.02, per_filter).astype(F32),
         # The CPU provider has one zero point for all filters.
         "wz": np.full(per_filter, case.integers(w_type)),
@@ -173,7 +175,9 @@ def test_resize(seed, coordinates, mode):
     feeds = {"x": case.normal(case.batch, case.channels, *case.image)}
     attributes = {"mode": mode, "coordinate_transformation_mode": coordinates}
     if mode == "nearest":
-        attributes["nearest_mode"] = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"][seed % 4]
+        roundings = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
+        # In this mode the middle falls on an element, up to rounding, which these two would tell.
+        attributes["nearest_mode"] = roundings[seed % (2 if coordinates == "half_pixel_symmetric" else 4)]
     if seed % 2:
         sizes = [case.batch, case.channels, case.pick(1, 20), case.pick(1, 20)]
         op = node("Resize", "x - - sizes", "y", **attributes)
