@@ -2,7 +2,7 @@
 
 use super::pattern::{Fused, Match};
 use super::{FusionRule, Rewrite, Skip};
-use crate::ir::{Graph, NodeId};
+use crate::ir::{Attr, Graph, NodeId};
 use crate::ops::{FUSED, MICROSOFT};
 
 pub const NBITS: FusionRule =
@@ -10,7 +10,8 @@ pub const NBITS: FusionRule =
 
 fn fuse<'w>(graph: &mut Graph<'w>, id: NodeId) -> Result<Rewrite<'w>, Skip> {
     let node = graph.node(id).filter(|node| node.is(MICROSOFT, "MatMulNBits")).ok_or(Skip::NoMatch)?;
-    if node.input(4).is_some() || node.attrs.get("weight_prepacked").is_some() {
+    let packed = !matches!(node.attrs.get("weight_prepacked"), None | Some(Attr::Int(0)));
+    if node.input(4).is_some() || packed {
         return Err(Skip::Condition("the rows of the weight are not in the usual order".into()));
     }
     let mut inputs: Vec<_> = (0..4).map(|index| node.input(index)).collect();

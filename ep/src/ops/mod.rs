@@ -40,6 +40,7 @@ mod lower;
 mod lp_norm;
 mod matmul;
 mod matmul_integer;
+mod moe;
 mod multi_head_attention;
 mod nbits;
 mod nbits_gate;
@@ -55,6 +56,7 @@ mod power;
 mod predicate;
 mod product;
 mod qlinear_matmul;
+mod qmoe;
 mod quantize_linear;
 mod quantized_product;
 mod range;
@@ -177,6 +179,7 @@ const TABLE: &[&[OpRow]] = &[
     lp_norm::ROWS,
     matmul::ROWS,
     matmul_integer::ROWS,
+    moe::ROWS,
     multi_head_attention::ROWS,
     nbits_gate::ROWS,
     nbits_linear::ROWS,
@@ -188,6 +191,7 @@ const TABLE: &[&[OpRow]] = &[
     power::ROWS,
     predicate::ROWS,
     qlinear_matmul::ROWS,
+    qmoe::ROWS,
     quantize_linear::ROWS,
     range::ROWS,
     reduce::ROWS,

@@ -98,8 +98,12 @@ fn unpack_zero_points(shape: &NBitsShape, zero_points: &Tensor<'_>) -> Vec<f32> 
     if let Some(values) = zero_points.to_f32s() {
         return values;
     }
-    let (blocks, bits) = (shape.blocks(), shape.bits());
-    let rows = zero_points.bytes().chunks((blocks * bits).div_ceil(8));
-    let zero_point = |row: &[u8], bit: usize| f32::from(row[bit / 8] >> (bit % 8) & (u8::MAX >> (8 - bits)));
-    rows.flat_map(|row| (0..blocks).map(move |block| zero_point(row, block * bits))).collect()
+    unpack(zero_points.bytes(), shape.blocks(), shape.bits())
+}
+
+/// Codes of `bits` bits as numbers. Each `row` of them begin with a byte of their own.
+pub(super) fn unpack(bytes: &[u8], row: usize, bits: usize) -> Vec<f32> {
+    let code = |bytes: &[u8], bit: usize| f32::from(bytes[bit / 8] >> (bit % 8) & (u8::MAX >> (8 - bits)));
+    let rows = bytes.chunks((row * bits).div_ceil(8));
+    rows.flat_map(|bytes| (0..row).map(move |index| code(bytes, index * bits))).collect()
 }

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::PackError;
 use crate::driver::RunError;
+use crate::host;
 use crate::mem::AlignedBuf;
 
 /// Columns of a panel.
@@ -168,6 +169,7 @@ impl NBitsWeights {
         scales: &[f32],
         zero_points: Option<&[f32]>,
     ) -> Result<Self, PackError> {
+        host::init();
         let NBitsShape { k, n, bits, .. } = shape;
         let blocks = shape.blocks();
         let last = (k - 1) * codes.row_stride + n.saturating_sub(1) * codes.column_stride;

@@ -6,7 +6,8 @@ const K: usize = 64;
 const N: usize = 24;
 
 fn attrs() -> Vec<(&'static str, Attr<'static>)> {
-    [("K", K as i64), ("N", N as i64), ("bits", 4), ("block_size", 32), ("accuracy_level", 0)]
+    // ONNX Runtime writes all defaults down.
+    [("K", K as i64), ("N", N as i64), ("bits", 4), ("block_size", 32), ("accuracy_level", 0), ("weight_prepacked", 0)]
         .map(|(name, value)| (name, Attr::Int(value)))
         .to_vec()
 }

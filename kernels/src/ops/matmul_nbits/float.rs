@@ -14,31 +14,37 @@ pub(super) fn multiply(panel: NBitsPanel<'_>, a: &[f32], tile: &mut [f32], colum
     let depth = panel.shape.depth();
     for (a, tile) in a.chunks(depth * ROWS).zip(tile.chunks_mut(columns * ROWS)) {
         match a.len() / depth {
-            1 => multiply_rows::<1>(panel, a, tile, columns),
-            2 => multiply_rows::<2>(panel, a, tile, columns),
-            3 => multiply_rows::<3>(panel, a, tile, columns),
-            _ => multiply_rows::<ROWS>(panel, a, tile, columns),
+            1 => multiply_rows::<1, 4>(panel, a, tile, columns),
+            2 => multiply_rows::<2, 2>(panel, a, tile, columns),
+            3 => multiply_rows::<3, 2>(panel, a, tile, columns),
+            _ => multiply_rows::<ROWS, 2>(panel, a, tile, columns),
         }
     }
 }
 
-fn multiply_rows<const R: usize>(panel: NBitsPanel<'_>, a: &[f32], tile: &mut [f32], columns: usize) {
+fn multiply_rows<const R: usize, const SUMS: usize>(
+    panel: NBitsPanel<'_>,
+    a: &[f32],
+    tile: &mut [f32],
+    columns: usize,
+) {
     match panel.shape.bits() {
-        2 => Rows::<R, 2, 16> { panel, a, tile, columns }.dispatch(),
-        4 => Rows::<R, 4, 8> { panel, a, tile, columns }.dispatch(),
-        _ => Rows::<R, 8, 4> { panel, a, tile, columns }.dispatch(),
+        2 => Rows::<R, SUMS, 2, 16> { panel, a, tile, columns }.dispatch(),
+        4 => Rows::<R, SUMS, 4, 8> { panel, a, tile, columns }.dispatch(),
+        _ => Rows::<R, SUMS, 8, 4> { panel, a, tile, columns }.dispatch(),
     }
 }
 
-/// `R` rows times a panel of codes of `BITS` bits, `CODES` in a word.
-struct Rows<'a, const R: usize, const BITS: i32, const CODES: usize> {
+/// `R` rows times a panel of codes of `BITS` bits, `CODES` in a word. The products of a row and a column are added in `SUMS`
+/// sums, so that additions need not wait for each other.
+struct Rows<'a, const R: usize, const SUMS: usize, const BITS: i32, const CODES: usize> {
     panel: NBitsPanel<'a>,
     a: &'a [f32],
     tile: &'a mut [f32],
     columns: usize,
 }
 
-impl<const R: usize, const BITS: i32, const CODES: usize> SimdOp for Rows<'_, R, BITS, CODES> {
+impl<const R: usize, const SUMS: usize, const BITS: i32, const CODES: usize> SimdOp for Rows<'_, R, SUMS, BITS, CODES> {
     type Output = ();
 
     #[inline(always)]
@@ -53,7 +59,7 @@ impl<const R: usize, const BITS: i32, const CODES: usize> SimdOp for Rows<'_, R,
     }
 }
 
-impl<const R: usize, const BITS: i32, const CODES: usize> Rows<'_, R, BITS, CODES> {
+impl<const R: usize, const SUMS: usize, const BITS: i32, const CODES: usize> Rows<'_, R, SUMS, BITS, CODES> {
     /// The products of all rows with a vector of columns, from column `first` of the panel on.
     #[inline(always)]
     fn columns<I: Isa>(&self, isa: I, first: usize) -> [I::F32; R] {
@@ -63,7 +69,7 @@ impl<const R: usize, const BITS: i32, const CODES: usize> Rows<'_, R, BITS, CODE
         let mut sums = [floats.zero(); R];
         for group in 0..shape.groups() {
             let zero_points = floats.load(&self.panel.zero_points(group)[first..]);
-            let mut products = [floats.zero(); R];
+            let mut products = [[floats.zero(); SUMS]; R];
             let a: [&[[f32; CODES]]; R] = std::array::from_fn(|row| {
                 let start = row * shape.depth() + group * shape.group();
                 self.a[start..start + shape.group()].as_chunks().0
@@ -76,14 +82,17 @@ impl<const R: usize, const BITS: i32, const CODES: usize> Rows<'_, R, BITS, CODE
                     let code = ints.to_float(ints.and(rest, mask));
                     let weight = floats.sub(code, zero_points);
                     for row in 0..R {
-                        products[row] = floats.mul_add(weight, floats.splat(a[row][row_below]), products[row]);
+                        let sum = &mut products[row][place % SUMS];
+                        *sum = floats.mul_add(weight, floats.splat(a[row][row_below]), *sum);
                     }
                     rest = ints.shift_right::<BITS>(rest);
                 }
             }
             let scales = floats.load(&self.panel.scales(group)[first..]);
             for row in 0..R {
-                sums[row] = floats.mul_add(products[row], scales, sums[row]);
+                let mut product = products[row][0];
+                products[row][1..].iter().for_each(|sum| product = floats.add(product, *sum));
+                sums[row] = floats.mul_add(product, scales, sums[row]);
             }
         }
         sums

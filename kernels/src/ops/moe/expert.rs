@@ -10,6 +10,7 @@ use crate::pack::{NBitsWeights, PackedWeights};
 use crate::rt::Worker;
 
 /// One of the two weights of an expert.
+#[derive(Clone)]
 pub enum ExpertWeights {
     /// Of the layout [`PackLayout::HostF32`](crate::pack::PackLayout::HostF32).
     F32(Arc<PackedWeights>),
