@@ -49,6 +49,10 @@ CONSTANTS = {
     "swapped": np.array([SEQ, BATCH, WIDTH]),
     "bytes": np.random.default_rng(14).integers(-100, 100, (WIDTH, WIDTH), np.int8),
     "zero": np.array(0, np.int8),
+    "codes": np.random.default_rng(20).integers(0, 256, (WIDTH, 1, 8), np.uint8),
+    "codes_up": np.random.default_rng(21).integers(0, 256, (WIDTH, 1, 8), np.uint8),
+    "scales": random(WIDTH, 1, seed=22) / 16,
+    "column_scales": random(WIDTH, seed=23) / 128,
 }
 
 
@@ -76,6 +80,9 @@ QUANTIZED = [
     node("Mul", "floats scale", "y"),
 ]
 
+NBITS = {"K": WIDTH, "N": WIDTH, "bits": 4, "block_size": 16}
+GATE = contrib("MatMulNBits", "x codes scales", "gate", **NBITS)
+
 RULES = [
     Rule(
         "GeluErf",
@@ -98,8 +105,8 @@ RULES = [
             node("Mul", "sum 0.7978846", "scaled"),
             node("Tanh", "scaled", "tanh"),
             node("Add", "tanh 1", "gate"),
-            node("Mul", "x 0.5", "half"),
-            node("Mul", "half gate", "y"),
+            node("Mul", "x 0.5", "halved"),
+            node("Mul", "halved gate", "y"),
         ],
         {"Gelu"},
         {0: node("Pow", "x 2", "cube")},
@@ -209,6 +216,32 @@ RULES = [
         QUANTIZED,
         {"DynamicQuantizeLinear", "spacemit.QLinear"},
         {3: node("Mul", "x_scale x_scale", "scale")},
+    ),
+    Rule(
+        "NBitsLinear",
+        [GATE, node("Add", "gate b", "y")],
+        {"spacemit.NBitsLinear"},
+        {1: node("Sub", "gate b", "y")},
+        {"spacemit.NBitsLinear", "Sub"},
+    ),
+    Rule(
+        "NBitsGate",
+        [
+            GATE,
+            contrib("MatMulNBits", "x codes_up scales", "up", **NBITS),
+            node("Sigmoid", "gate", "sigmoid"),
+            node("Mul", "gate sigmoid", "active"),
+            node("Mul", "active up", "y"),
+        ],
+        {"spacemit.NBitsGate"},
+        {1: contrib("MatMulNBits", "other codes_up scales", "up", **NBITS)},
+        {"spacemit.NBitsLinear", "Mul"},
+    ),
+    Rule(
+        "DequantizedLinear",
+        [node("DequantizeLinear", "bytes column_scales", "dequantized", axis=1), node("MatMul", "x dequantized", "y")],
+        {"spacemit.DequantizedLinear"},
+        {0: node("DequantizeLinear", "bytes column_scales", "dequantized", axis=0)},
     ),
     Rule("LinearMatMul", [node("MatMul", "x w", "y")], {"spacemit.Linear"}, {0: node("MatMul", "x weight", "y")}),
     Rule(
