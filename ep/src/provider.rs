@@ -156,6 +156,9 @@ impl Provider {
         }
         let started =
             Team::of(&self.target, &self.options.placement).map_err(|error| Error::System(error.to_string()))?;
+        if let Some(path) = &self.options.report {
+            self.report.write_team(path, &self.target, &started)?;
+        }
         Ok(Arc::clone(team.insert(Arc::new(started))))
     }
 }

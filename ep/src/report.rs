@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use kernels::isa::{Core, Isa};
+use kernels::rt::Team;
 use serde_json::{Value, json};
 
 use crate::claim::Partition;
@@ -14,6 +16,8 @@ use crate::{Error, Target};
 #[derive(Default)]
 pub(crate) struct Report {
     graphs: Mutex<BTreeMap<Key, Entry>>,
+    /// Cores that the session's workers are bound to, by rank, and what they execute.
+    cores: OnceLock<Vec<(Core, Isa)>>,
 }
 
 /// Name and outputs: bodies of control-flow nodes may share a name.
@@ -73,7 +77,18 @@ impl Report {
         let outputs = graph.outputs().iter().map(|&id| graph.value(id).name.clone()).collect();
         let entry = graphs.entry((graph.name.clone(), outputs)).or_default();
         *entry = Entry::of(partition, names).after(std::mem::take(entry), graph);
-        let text = format!("{:#}\n", to_json(target, graphs.values()));
+        self.save(path, target, &graphs)
+    }
+
+    /// Writes the report with the cores of the team that the session now has.
+    pub fn write_team(&self, path: &Path, target: &Target, team: &Team) -> Result<(), Error> {
+        self.cores.get_or_init(|| team.cores());
+        self.save(path, target, &self.graphs.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn save(&self, path: &Path, target: &Target, graphs: &BTreeMap<Key, Entry>) -> Result<(), Error> {
+        let cores = self.cores.get().map_or(&[][..], Vec::as_slice);
+        let text = format!("{:#}\n", to_json(target, cores, graphs.values()));
         std::fs::write(path, text).map_err(|error| Error::Option {
             key: "report".into(),
             reason: format!("'{}' cannot be written: {error}", path.display()),
@@ -114,7 +129,7 @@ impl Entry {
     }
 }
 
-fn to_json<'a>(target: &Target, entries: impl Iterator<Item = &'a Entry>) -> Value {
+fn to_json<'a>(target: &Target, cores: &[(Core, Isa)], entries: impl Iterator<Item = &'a Entry>) -> Value {
     let (mut groups, mut claims, mut declines) = (Vec::new(), Vec::new(), Vec::new());
     for entry in entries {
         for group in &entry.groups {
@@ -129,11 +144,16 @@ fn to_json<'a>(target: &Target, entries: impl Iterator<Item = &'a Entry>) -> Val
             declines.push(json!({"node": name, "op": op, "domain": domain, "code": code, "reason": reason}));
         }
     }
+    let core = |(core, isa): &(Core, Isa)| {
+        let kind = format!("{:?}", core.kind);
+        json!({"cpu": core.cpu, "kind": kind, "vlen": isa.vlen, "ime1": isa.ime1, "ime2": isa.ime2})
+    };
     json!({
         "provider": "Spacemit",
         "version": env!("CARGO_PKG_VERSION"),
         "target": target.name(),
         "workers": target.workers,
+        "cores": cores.iter().map(core).collect::<Vec<_>>(),
         "groups": groups,
         "claims": claims,
         "declines": declines,

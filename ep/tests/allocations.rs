@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ep::ir::{Attr, Dim, Graph, GraphBuilder, NodeSpec};
 use ep::onnx::{ModelProto, graph_of};
 use ep::{Argument, CompiledGroup, DType, Options, Provider, TensorView};
+use kernels::sys::{Linux, System as _};
 use prost::Message;
 
 /// The system's allocator, counting.
@@ -38,13 +39,13 @@ fn allocations(mut call: impl FnMut()) -> usize {
     ALLOCATIONS.load(Ordering::Relaxed) - before
 }
 
-fn compile(graph: &Graph<'_>, threads: &str) -> CompiledGroup {
-    let provider = Provider::new(Options::parse([("threads", threads)]).unwrap()).unwrap();
+fn compile(graph: &Graph<'_>, option: (&str, &str)) -> CompiledGroup {
+    let provider = Provider::new(Options::parse([option]).unwrap()).unwrap();
     provider.compile(graph).unwrap()
 }
 
-fn encoder(model: &[u8], threads: &str) -> usize {
-    let group = compile(&graph_of(&ModelProto::decode(model).unwrap()).unwrap(), threads);
+fn encoder(model: &[u8], option: (&str, &str)) -> usize {
+    let group = compile(&graph_of(&ModelProto::decode(model).unwrap()).unwrap(), option);
     let (batch, sequence) = (2, 16);
     let tokens = vec![0u64; batch * sequence];
     let tokens = TensorView { dtype: DType::I64, dims: &[batch, sequence], bytes: bytemuck::cast_slice(&tokens) };
@@ -94,8 +95,8 @@ fn decoder() -> Graph<'static> {
     builder.finish().unwrap()
 }
 
-fn decode_steps(threads: &str) -> usize {
-    let group = compile(&decoder(), threads);
+fn decode_steps(option: (&str, &str)) -> usize {
+    let group = compile(&decoder(), option);
     let qkv = vec![0.5f32; 5 * WIDTH];
     let (mut key, mut value) = (vec![0.25f32; CAPACITY * WIDTH], vec![0.25f32; CAPACITY * WIDTH]);
     let (last, total) = ([CAPACITY as i32 - 1], [CAPACITY as i32]);
@@ -120,9 +121,10 @@ fn decode_steps(threads: &str) -> usize {
 
 #[test]
 fn runs_of_known_shapes_allocate_nothing() {
-    for threads in ["1", "3"] {
-        assert_eq!(encoder(include_bytes!("graphs/minilm-fp32.onnx"), threads), 0, "fp32, {threads} threads");
-        assert_eq!(encoder(include_bytes!("graphs/minilm-dq8.onnx"), threads), 0, "int8, {threads} threads");
-        assert_eq!(decode_steps(threads), 0, "decode steps, {threads} threads");
+    let core = Linux.affinity().unwrap().iter().next().unwrap().to_string();
+    for option in [("threads", "1"), ("threads", "3"), ("cores", core.as_str())] {
+        assert_eq!(encoder(include_bytes!("graphs/minilm-fp32.onnx"), option), 0, "fp32, {option:?}");
+        assert_eq!(encoder(include_bytes!("graphs/minilm-dq8.onnx"), option), 0, "int8, {option:?}");
+        assert_eq!(decode_steps(option), 0, "decode steps, {option:?}");
     }
 }

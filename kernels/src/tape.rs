@@ -223,8 +223,8 @@ impl Tape {
     }
 
     fn run_rank(&self, worker: &Worker<'_>, bases: &Bases, per_rank: usize, failure: &Mutex<Option<TapeRunError>>) {
-        let mut lease = worker.scratchpad(per_rank);
-        let scratch = match &mut lease {
+        let mut loan = worker.scratchpad(per_rank);
+        let scratch = match &mut loan {
             Some(block) => &mut block[..per_rank],
             // SAFETY: each rank has its own `per_rank` bytes behind `scratch`, and ranks differ.
             None => unsafe { std::slice::from_raw_parts_mut(bases.scratch.add(per_rank * worker.rank()), per_rank) },

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::isa::Isa;
-use crate::tcm::{Lease, Tcm};
+use crate::tcm::{Loan, Tcm};
 
 /// What a resident thread has to work with.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub(super) struct Scratchpad<'a> {
 
 impl<'a> Scratchpad<'a> {
     /// A block of at least `bytes`, if that is within the limit and the block is free.
-    pub fn lease(&self, bytes: usize) -> Option<Lease<'a>> {
-        if bytes == 0 || bytes > self.limit { None } else { self.tcm.lease(self.cpu, bytes) }
+    pub fn lend(&self, bytes: usize) -> Option<Loan<'a>> {
+        if bytes == 0 || bytes > self.limit { None } else { self.tcm.lend(self.cpu, bytes) }
     }
 }

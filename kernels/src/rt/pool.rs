@@ -114,7 +114,7 @@ impl CorePool {
                 let isa = settle(&*system, &machine, &core, bound)?;
                 Ok(Equipment { isa, tcm: tcm.map(|tcm| (tcm, core.cpu)) })
             };
-            Resident::start(format!("spacemit-{}", core.cpu), settle)
+            Resident::start(format!("spacemit-cpu{}", core.cpu), settle)
                 .map_err(|error| format!("core {}: {error}", core.cpu))
         })
     }

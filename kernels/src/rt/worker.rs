@@ -3,7 +3,7 @@ use std::ops::Range;
 use super::barrier::{Barrier, Poisoned};
 use super::equipment::Scratchpad;
 use crate::isa::Isa;
-use crate::tcm::Lease;
+use crate::tcm::Loan;
 
 /// One rank inside [`super::Team::run`].
 pub struct Worker<'a> {
@@ -37,10 +37,10 @@ impl<'a> Worker<'a> {
         self.isa
     }
 
-    /// At least `bytes` of the scratchpad beside this rank's core, until the lease is dropped; `None` where there is
+    /// At least `bytes` of the scratchpad beside this rank's core, until the loan is dropped; `None` where there is
     /// none, it is too small, another process uses it, or this rank has it already.
-    pub(crate) fn scratchpad(&self, bytes: usize) -> Option<Lease<'a>> {
-        self.scratchpad.as_ref()?.lease(bytes)
+    pub(crate) fn scratchpad(&self, bytes: usize) -> Option<Loan<'a>> {
+        self.scratchpad.as_ref()?.lend(bytes)
     }
 
     /// Waits until every rank has arrived. Writes before it are visible to all ranks after it.

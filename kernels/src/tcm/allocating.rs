@@ -35,7 +35,7 @@ impl Backend for Allocating {
     }
 
     fn release(&self, _block: usize, memory: Memory) {
-        // SAFETY: `acquire` mapped it, and the lease that used it is gone.
+        // SAFETY: `acquire` mapped it, and the loan that used it is gone.
         unsafe { self.device.unmap(memory.data, memory.bytes) };
     }
 }

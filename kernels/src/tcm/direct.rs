@@ -102,7 +102,7 @@ impl Backend for Direct {
 
 impl Drop for Direct {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new`; leases borrow this value, so none is left.
+        // SAFETY: mapped by `new`; loans borrow this value, so none is left.
         unsafe { self.device.unmap(self.data, self.blocks() * self.block_bytes) };
     }
 }

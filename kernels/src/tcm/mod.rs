@@ -83,7 +83,7 @@ impl Tcm {
     }
 
     /// The block of a core for the calling thread, if it has at least `bytes` and nobody else uses it.
-    pub fn lease(&self, cpu: usize, bytes: usize) -> Option<Lease<'_>> {
+    pub fn lend(&self, cpu: usize, bytes: usize) -> Option<Loan<'_>> {
         let block = self.backend.block_of(cpu)?;
         if self.taken.get(block)?.swap(true, Ordering::Acquire) {
             self.busy.fetch_add(1, Ordering::Relaxed);
@@ -94,12 +94,12 @@ impl Tcm {
             self.busy.fetch_add(1, Ordering::Relaxed);
             return None;
         };
-        let lease = Lease { tcm: self, block, memory: Some(memory) };
-        if lease.len() < bytes || !lease.as_ptr().cast::<Aligned>().is_aligned() {
+        let loan = Loan { tcm: self, block, memory: Some(memory) };
+        if loan.len() < bytes || !loan.as_ptr().cast::<Aligned>().is_aligned() {
             return None;
         }
         self.used.fetch_add(1, Ordering::Relaxed);
-        Some(lease)
+        Some(loan)
     }
 
     /// How many runs of a worker had a block, and how many went without because it was in use.
@@ -121,23 +121,23 @@ fn on_device(device: Box<dyn device::Device>) -> Option<Box<dyn Backend>> {
 }
 
 /// A block in the hands of one worker, given back on drop.
-pub struct Lease<'t> {
+pub struct Loan<'t> {
     tcm: &'t Tcm,
     block: usize,
     memory: Option<Memory>,
 }
 
-impl Deref for Lease<'_> {
+impl Deref for Loan<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         let Some(memory) = &self.memory else { return &[] };
-        // SAFETY: the backend maps so many bytes until `release`, and `taken` keeps the block to this lease.
+        // SAFETY: the backend maps so many bytes until `release`, and `taken` keeps the block to this loan.
         unsafe { std::slice::from_raw_parts(memory.data.as_ptr(), memory.bytes) }
     }
 }
 
-impl DerefMut for Lease<'_> {
+impl DerefMut for Loan<'_> {
     fn deref_mut(&mut self) -> &mut [u8] {
         let Some(memory) = &self.memory else { return &mut [] };
         // SAFETY: as above.
@@ -145,7 +145,7 @@ impl DerefMut for Lease<'_> {
     }
 }
 
-impl Drop for Lease<'_> {
+impl Drop for Loan<'_> {
     fn drop(&mut self) {
         if let Some(memory) = self.memory.take() {
             self.tcm.backend.release(self.block, memory);

@@ -32,18 +32,18 @@ fn cores_of_a_pair_get_its_two_blocks() {
 }
 
 #[test]
-fn a_lease_is_whole_writable_and_given_back() {
+fn a_loan_is_whole_writable_and_given_back() {
     let chip = Chip::new(8);
     let tcm = tcm(k3(&chip, 1));
-    let mut a = tcm.lease(8, BLOCK).unwrap();
-    let mut b = tcm.lease(9, 1).unwrap();
+    let mut a = tcm.lend(8, BLOCK).unwrap();
+    let mut b = tcm.lend(9, 1).unwrap();
     a.fill(1);
     b.fill(2);
     assert!(a.len() == BLOCK && a.iter().all(|&byte| byte == 1) && b.iter().all(|&byte| byte == 2));
-    assert!(tcm.lease(8, 1).is_none(), "one worker at a time");
+    assert!(tcm.lend(8, 1).is_none(), "one worker at a time");
     drop((a, b));
     assert!(is_free(&chip));
-    assert!(tcm.lease(8, BLOCK + 1).is_none(), "too small");
+    assert!(tcm.lend(8, BLOCK + 1).is_none(), "too small");
     assert!(is_free(&chip));
     assert_eq!(tcm.counts(), (2, 1));
     drop(tcm);
@@ -55,21 +55,21 @@ fn a_panic_gives_the_block_back() {
     let chip = Chip::new(8);
     let tcm = tcm(k3(&chip, 1));
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _lease = tcm.lease(8, 1).unwrap();
+        let _loan = tcm.lend(8, 1).unwrap();
         panic!("deliberate");
     }));
     assert!(result.is_err() && is_free(&chip));
-    assert!(tcm.lease(8, 1).is_some());
+    assert!(tcm.lend(8, 1).is_some());
 }
 
 #[test]
 fn a_block_of_another_process_is_busy_and_free_when_that_ends() {
     let chip = Chip::new(8);
     let (ours, theirs) = (tcm(k3(&chip, 1)), tcm(k3(&chip, 2)));
-    let held = theirs.lease(8, 1).unwrap();
-    assert!(ours.lease(8, 1).is_none() && ours.lease(9, 1).is_some());
+    let held = theirs.lend(8, 1).unwrap();
+    assert!(ours.lend(8, 1).is_none() && ours.lend(9, 1).is_some());
     drop(held);
-    assert!(ours.lease(8, 1).is_some());
+    assert!(ours.lend(8, 1).is_some());
     assert_eq!(ours.counts(), (2, 1));
 }
 
@@ -83,7 +83,7 @@ fn faults_of_the_driver_leave_the_heap() {
     assert!(fails(FakeDevice { block_size: 1, ..k3(&chip, 1) }), "blocks of unequal sizes");
     assert!(fails(FakeDevice::new(&Chip::new(0), 1)), "no blocks");
     let locked = tcm(FakeDevice { lock_error: Some(libc::ENOLCK), ..k3(&chip, 1) });
-    assert!(locked.lease(8, 1).is_none());
+    assert!(locked.lend(8, 1).is_none());
     drop(locked);
     assert_eq!(chip.mapped.load(Ordering::SeqCst), 0);
 }
@@ -94,24 +94,24 @@ fn the_older_driver_allocates_for_each_run() {
     let device = FakeDevice { layout_error: Some(libc::ENOTTY), ..FakeDevice::new(&chip, 1) };
     let tcm = tcm(device);
     assert_eq!(tcm.backend.name(), "allocating device");
-    let lease = tcm.lease(3, 128 << 10).unwrap();
+    let loan = tcm.lend(3, 128 << 10).unwrap();
     assert_eq!(chip.mapped.load(Ordering::SeqCst), 1);
-    drop(lease);
+    drop(loan);
     assert_eq!(chip.mapped.load(Ordering::SeqCst), 0);
-    assert!(tcm.lease(4, 1).is_none(), "K1's other cores have none");
+    assert!(tcm.lend(4, 1).is_none(), "K1's other cores have none");
     let full = FakeDevice { layout_error: Some(libc::EINVAL), ..FakeDevice::new(&Chip::new(1), 1) };
-    assert!(self::tcm(full).lease(0, 1).is_none(), "nothing is free");
+    assert!(self::tcm(full).lend(0, 1).is_none(), "nothing is free");
 }
 
 #[test]
 fn the_library_shares_blocks_by_core() {
     let chip = Chip::new(8);
     let tcm = shared(&chip, CoreKind::A100).unwrap();
-    let lease = tcm.lease(15, BLOCK).unwrap();
+    let loan = tcm.lend(15, BLOCK).unwrap();
     assert_eq!(chip.owners.lock().unwrap()[7], 1);
-    drop(lease);
-    assert!(is_free(&chip) && tcm.lease(7, 1).is_none());
-    assert!(shared(&Chip::new(4), CoreKind::A60).unwrap().lease(0, 1).is_some());
+    drop(loan);
+    assert!(is_free(&chip) && tcm.lend(7, 1).is_none());
+    assert!(shared(&Chip::new(4), CoreKind::A60).unwrap().lend(0, 1).is_some());
     let fake = Box::new(FakeSpine { chip, is_fake: true });
     assert!(library::Shared::new(fake, CoreKind::A100).is_none());
 }
@@ -121,8 +121,8 @@ fn blocks_of_dead_threads_are_taken_back_and_those_of_live_ones_are_not() {
     let chip = Chip::new(8);
     let tcm = shared(&chip, CoreKind::A100).unwrap();
     *chip.owners.lock().unwrap() = vec![1000, 7, 0, 0, 0, 0, 0, 0];
-    assert!(tcm.lease(8, 1).is_some(), "its owner is dead");
-    assert!(tcm.lease(9, 1).is_none(), "its owner lives");
+    assert!(tcm.lend(8, 1).is_some(), "its owner is dead");
+    assert!(tcm.lend(9, 1).is_none(), "its owner lives");
     assert_eq!(chip.owners.lock().unwrap()[1], 7);
 }
 
