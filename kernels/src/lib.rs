@@ -16,7 +16,7 @@ pub mod select;
 pub mod sys;
 pub mod table;
 pub mod tape;
-mod tcm;
+pub mod tcm;
 pub mod tensor;
 pub mod ukr;
 

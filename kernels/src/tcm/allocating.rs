@@ -1,5 +1,5 @@
 use super::device::Device;
-use super::{Backend, Memory};
+use super::{Backend, BlockStatus, Memory};
 
 /// K1's older driver, which allocates: whoever maps memory has it, and the kernel takes it back at the end of a process.
 pub(super) struct Allocating {
@@ -37,5 +37,9 @@ impl Backend for Allocating {
     fn release(&self, _block: usize, memory: Memory) {
         // SAFETY: `acquire` mapped it, and the loan that used it is gone.
         unsafe { self.device.unmap(memory.data, memory.bytes) };
+    }
+
+    fn status(&self, block: usize) -> BlockStatus {
+        BlockStatus { bytes: BLOCK_BYTES, phys: 0, cpus: 1 << block, busy: None, owner: None }
     }
 }

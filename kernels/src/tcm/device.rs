@@ -49,6 +49,9 @@ pub(crate) trait Device: Send + Sync {
     fn lock(&self, offset: usize, bytes: usize) -> io::Result<bool>;
 
     fn unlock(&self, offset: usize, bytes: usize);
+
+    /// Whether another opening has a lock in the range.
+    fn is_locked(&self, offset: usize, bytes: usize) -> io::Result<bool>;
 }
 
 /// Opens the device; `None` where there is none, or where the system refuses, which the log tells.
@@ -84,7 +87,9 @@ impl DeviceFile {
         }
     }
 
-    fn range_lock(&self, kind: i32, offset: usize, bytes: usize) -> io::Result<()> {
+    /// Sets a lock of this kind on a range, or asks for the first lock that would be in its way; returns the kind that
+    /// the kernel leaves in the range.
+    fn range_lock(&self, command: i32, kind: i32, offset: usize, bytes: usize) -> io::Result<i32> {
         // SAFETY: all-zero bytes are a valid `flock`.
         let mut range: libc::flock = unsafe { std::mem::zeroed() };
         range.l_type = kind as _;
@@ -92,9 +97,9 @@ impl DeviceFile {
         range.l_start = offset as _;
         range.l_len = bytes as _;
         // SAFETY: a live descriptor, and a range for the length of the call.
-        match unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_OFD_SETLK, &range) } {
+        match unsafe { libc::fcntl(self.0.as_raw_fd(), command, &mut range) } {
             -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
+            _ => Ok(i32::from(range.l_type)),
         }
     }
 }
@@ -133,17 +138,21 @@ impl Device for DeviceFile {
     }
 
     fn lock(&self, offset: usize, bytes: usize) -> io::Result<bool> {
-        match self.range_lock(libc::F_WRLCK, offset, bytes) {
-            Ok(()) => Ok(true),
+        match self.range_lock(libc::F_OFD_SETLK, libc::F_WRLCK, offset, bytes) {
+            Ok(_) => Ok(true),
             Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
     fn unlock(&self, offset: usize, bytes: usize) {
-        if let Err(error) = self.range_lock(libc::F_UNLCK, offset, bytes) {
+        if let Err(error) = self.range_lock(libc::F_OFD_SETLK, libc::F_UNLCK, offset, bytes) {
             tracing::error!(%error, "a scratchpad stays locked until the process ends");
         }
+    }
+
+    fn is_locked(&self, offset: usize, bytes: usize) -> io::Result<bool> {
+        self.range_lock(libc::F_OFD_GETLK, libc::F_WRLCK, offset, bytes).map(|kind| kind != libc::F_UNLCK)
     }
 }
 
@@ -158,7 +167,8 @@ mod tests {
         let open = || DeviceFile(OpenOptions::new().read(true).write(true).open(&path).unwrap());
         let (a, b) = (open(), open());
         assert!(a.lock(0, 16).unwrap() && b.lock(16, 16).unwrap());
-        assert!(!b.lock(0, 16).unwrap());
+        assert!(!b.lock(0, 16).unwrap() && b.is_locked(0, 16).unwrap());
+        assert!(!a.is_locked(0, 16).unwrap(), "its own lock is in nobody's way");
         a.unlock(0, 16);
         assert!(b.lock(0, 16).unwrap());
         drop(b);

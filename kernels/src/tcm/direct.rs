@@ -1,7 +1,7 @@
 use std::ptr::NonNull;
 
 use super::device::Device;
-use super::{Backend, Memory};
+use super::{Backend, BlockStatus, Memory};
 
 /// Blocks of the driver that maps them by number, as K3 has it: all of them are mapped once, and locks on the device
 /// file say whose they are.
@@ -97,6 +97,17 @@ impl Backend for Direct {
 
     fn release(&self, block: usize, _memory: Memory) {
         self.device.unlock(block * self.block_bytes, self.block_bytes);
+    }
+
+    /// The kernel does not tell whose a lock is.
+    fn status(&self, block: usize) -> BlockStatus {
+        BlockStatus {
+            bytes: self.block_bytes,
+            phys: self.device.block(block as u32).map_or(0, |info| info.phys),
+            cpus: self.cpus[block],
+            busy: self.device.is_locked(block * self.block_bytes, self.block_bytes).ok(),
+            owner: None,
+        }
     }
 }
 

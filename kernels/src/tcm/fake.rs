@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::device::{BlockInfo, Device, Layout};
-use super::library::{MemInfo, Spine};
+use super::library::{self, MemInfo, Spine};
 use super::{Tcm, on_device};
 use crate::isa::CoreKind;
 
@@ -136,6 +136,11 @@ impl Device for FakeDevice {
     fn unlock(&self, offset: usize, _bytes: usize) {
         self.chip.owners.lock().unwrap()[offset / BLOCK] = 0;
     }
+
+    fn is_locked(&self, offset: usize, _bytes: usize) -> io::Result<bool> {
+        let owner = self.chip.owners.lock().unwrap()[offset / BLOCK];
+        Ok(owner != 0 && owner != self.opening)
+    }
 }
 
 /// The library. Threads from 1000 on are dead.
@@ -168,8 +173,17 @@ impl Spine for FakeSpine {
         true
     }
 
-    fn owner(&self, block: usize) -> Option<i32> {
-        Some(self.chip.owners.lock().unwrap()[block]).filter(|&owner| owner != 0)
+    fn info(&self, block: usize) -> Option<library::BlockInfo> {
+        let owner_tid = self.chip.owners.lock().unwrap()[block];
+        Some(library::BlockInfo {
+            id: block as i32,
+            va: std::ptr::null_mut(),
+            size: BLOCK,
+            phys_addr: 0x1000,
+            cpu_affinity_mask: 0x300,
+            owner_tid,
+            is_acquired: i32::from(owner_tid != 0),
+        })
     }
 
     fn is_alive(&self, thread: i32) -> bool {

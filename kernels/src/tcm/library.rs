@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use libloading::{Library, Symbol};
 
-use super::{Backend, Memory};
+use super::{Backend, BlockStatus, Memory};
 use crate::isa::CoreKind;
 
 const NAME: &str = "libspine_tcm.so";
@@ -24,14 +24,14 @@ pub(super) struct MemInfo {
 
 /// `spine_tcm_block_info_t`
 #[repr(C)]
-struct BlockInfo {
-    id: c_int,
-    va: *mut c_void,
-    size: usize,
-    phys_addr: u64,
-    cpu_affinity_mask: u64,
-    owner_tid: c_int,
-    is_acquired: c_int,
+pub(super) struct BlockInfo {
+    pub id: c_int,
+    pub va: *mut c_void,
+    pub size: usize,
+    pub phys_addr: u64,
+    pub cpu_affinity_mask: u64,
+    pub owner_tid: c_int,
+    pub is_acquired: c_int,
 }
 
 /// The functions that are used of the library (its header `spine_tcm.h`): the thin layer that tests replace.
@@ -44,8 +44,8 @@ pub(super) trait Spine: Send + Sync {
     fn release(&self, block: usize) -> bool;
     /// `spine_tcm_runtime_mem_force_release`: takes a block away from whoever has it.
     fn force_release(&self, block: usize) -> bool;
-    /// `spine_tcm_runtime_mem_info`: the thread that has the block, if one has.
-    fn owner(&self, block: usize) -> Option<i32>;
+    /// `spine_tcm_runtime_mem_info`
+    fn info(&self, block: usize) -> Option<BlockInfo>;
     /// Whether a thread of any process exists.
     fn is_alive(&self, thread: i32) -> bool;
 }
@@ -147,12 +147,11 @@ impl Spine for Loaded {
         unsafe { (self.force_release)(block as c_int) == 0 }
     }
 
-    fn owner(&self, block: usize) -> Option<i32> {
+    fn info(&self, block: usize) -> Option<BlockInfo> {
         // SAFETY: all-zero bytes are a valid struct.
         let mut info: BlockInfo = unsafe { std::mem::zeroed() };
         // SAFETY: the function fills in the struct.
-        let known = unsafe { (self.mem_info)(block as c_int, &mut info) } == 0;
-        (known && info.is_acquired != 0).then_some(info.owner_tid)
+        (unsafe { (self.mem_info)(block as c_int, &mut info) } == 0).then_some(info)
     }
 
     fn is_alive(&self, thread: i32) -> bool {
@@ -199,12 +198,8 @@ impl Backend for Shared {
     }
 
     fn acquire(&self, block: usize) -> Option<Memory> {
-        let data = self.spine.try_wait(block).or_else(|| {
-            // The library itself never notices that an owner died.
-            let owner = self.spine.owner(block).filter(|&thread| !self.spine.is_alive(thread))?;
-            tracing::warn!(block, owner, "a scratchpad is taken back from a thread that is gone");
-            if self.spine.force_release(block) { self.spine.try_wait(block) } else { None }
-        })?;
+        let again = || if self.reclaim(block) { self.spine.try_wait(block) } else { None };
+        let data = self.spine.try_wait(block).or_else(again)?;
         Some(Memory { data, bytes: self.info.blk_size })
     }
 
@@ -212,5 +207,23 @@ impl Backend for Shared {
         if !self.spine.release(block) {
             tracing::error!(block, "{NAME} does not take a scratchpad back");
         }
+    }
+
+    fn status(&self, block: usize) -> BlockStatus {
+        let info = self.spine.info(block);
+        BlockStatus {
+            bytes: self.info.blk_size,
+            phys: info.as_ref().map_or(0, |info| info.phys_addr),
+            cpus: info.as_ref().map_or(0, |info| info.cpu_affinity_mask),
+            busy: info.as_ref().map(|info| info.is_acquired != 0),
+            owner: info.filter(|info| info.is_acquired != 0).map(|info| info.owner_tid),
+        }
+    }
+
+    /// The library itself never notices that an owner died.
+    fn reclaim(&self, block: usize) -> bool {
+        let Some(owner) = self.status(block).owner.filter(|&thread| !self.spine.is_alive(thread)) else { return false };
+        tracing::warn!(block, owner, "a scratchpad is taken back from a thread that is gone");
+        self.spine.force_release(block)
     }
 }

@@ -11,7 +11,7 @@
 //! - [`allocating`]: K1's older driver, which hands out memory by `mmap` and takes it back when the process ends.
 
 mod allocating;
-pub(crate) mod device;
+mod device;
 mod direct;
 #[cfg(test)]
 pub(crate) mod fake;
@@ -49,10 +49,32 @@ trait Backend: Send + Sync {
 
     /// Gives back what [`Backend::acquire`] handed out on the same thread.
     fn release(&self, block: usize, memory: Memory);
+
+    /// What is known of a block without taking it.
+    fn status(&self, block: usize) -> BlockStatus;
+
+    /// Takes a block back from a thread that is gone; false when there was none, or the kernel sees to it.
+    fn reclaim(&self, _block: usize) -> bool {
+        false
+    }
+}
+
+/// What is known of one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockStatus {
+    pub bytes: usize,
+    /// Physical address; 0 where it is not told.
+    pub phys: u64,
+    /// Bit mask of the cores near it; 0 where it is not told.
+    pub cpus: u64,
+    /// `None` where the backend does not tell.
+    pub busy: Option<bool>,
+    /// Kernel id of the thread that has it, where that is told.
+    pub owner: Option<i32>,
 }
 
 /// The blocks of the chip, for the workers of this process.
-pub(crate) struct Tcm {
+pub struct Tcm {
     backend: Box<dyn Backend>,
     taken: Vec<AtomicBool>,
     used: AtomicU64,
@@ -82,8 +104,23 @@ impl Tcm {
         Self { backend, taken, used: AtomicU64::new(0), busy: AtomicU64::new(0) }
     }
 
+    /// Name of the kernel interface behind it.
+    pub fn backend(&self) -> &'static str {
+        self.backend.name()
+    }
+
+    /// What is known of every block, by number.
+    pub fn status(&self) -> Vec<BlockStatus> {
+        (0..self.taken.len()).map(|block| self.backend.status(block)).collect()
+    }
+
+    /// Takes blocks back from threads that are gone, and returns their numbers.
+    pub fn reclaim(&self) -> Vec<usize> {
+        (0..self.taken.len()).filter(|&block| self.backend.reclaim(block)).collect()
+    }
+
     /// The block of a core for the calling thread, if it has at least `bytes` and nobody else uses it.
-    pub fn lend(&self, cpu: usize, bytes: usize) -> Option<Loan<'_>> {
+    pub(crate) fn lend(&self, cpu: usize, bytes: usize) -> Option<Loan<'_>> {
         let block = self.backend.block_of(cpu)?;
         if self.taken.get(block)?.swap(true, Ordering::Acquire) {
             self.busy.fetch_add(1, Ordering::Relaxed);
@@ -103,7 +140,7 @@ impl Tcm {
     }
 
     /// How many runs of a worker had a block, and how many went without because it was in use.
-    pub fn counts(&self) -> (u64, u64) {
+    pub(crate) fn counts(&self) -> (u64, u64) {
         (self.used.load(Ordering::Relaxed), self.busy.load(Ordering::Relaxed))
     }
 }
@@ -121,7 +158,7 @@ fn on_device(device: Box<dyn device::Device>) -> Option<Box<dyn Backend>> {
 }
 
 /// A block in the hands of one worker, given back on drop.
-pub struct Loan<'t> {
+pub(crate) struct Loan<'t> {
     tcm: &'t Tcm,
     block: usize,
     memory: Option<Memory>,

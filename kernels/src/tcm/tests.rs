@@ -127,6 +127,25 @@ fn blocks_of_dead_threads_are_taken_back_and_those_of_live_ones_are_not() {
 }
 
 #[test]
+fn the_status_of_blocks_is_told_without_taking_them() {
+    let chip = Chip::new(8);
+    let (ours, theirs) = (tcm(k3(&chip, 1)), tcm(k3(&chip, 2)));
+    let _loan = theirs.lend(9, 1).unwrap();
+    let status = ours.status();
+    let expected = BlockStatus { bytes: BLOCK, phys: 0, cpus: 0x300, busy: Some(true), owner: None };
+    assert_eq!((status.len(), &status[1], status[0].busy), (8, &expected, Some(false)));
+    assert!(ours.reclaim().is_empty(), "the kernel sees to it");
+
+    let chip = Chip::new(8);
+    let library = shared(&chip, CoreKind::A100).unwrap();
+    *chip.owners.lock().unwrap() = vec![1000, 7, 0, 0, 0, 0, 0, 0];
+    let owners: Vec<_> = library.status().iter().map(|block| (block.busy, block.owner)).collect();
+    assert_eq!(owners[..3], [(Some(true), Some(1000)), (Some(true), Some(7)), (Some(false), None)]);
+    assert_eq!(library.reclaim(), [0]);
+    assert_eq!(*chip.owners.lock().unwrap(), [0, 7, 0, 0, 0, 0, 0, 0]);
+}
+
+#[test]
 fn machines_without_scratchpads_have_none() {
     assert!(Tcm::open(CoreKind::Host).is_none() && Tcm::open(CoreKind::X60).is_none());
     if !std::path::Path::new("/dev/tcm").exists() {
