@@ -48,7 +48,8 @@ impl EpInstance {
         }
         let own = entries.pairs().into_iter();
         let own = own.filter_map(|(key, value)| Some((key.strip_prefix(OPTION_PREFIX)?, value)));
-        let provider = ep::Options::parse(own).and_then(Provider::new);
+        let options = ep::Options::parse_with(own, |name| std::env::var(name).ok());
+        let provider = options.and_then(Provider::new);
         let provider = provider.map_err(|error| Error::invalid_argument(format!("Spacemit: {error}")))?;
         let callbacks = OrtEp {
             ort_version_supported: EP_VERSION,

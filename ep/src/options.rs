@@ -1,3 +1,5 @@
+mod names;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -66,9 +68,20 @@ impl Options {
     /// # Errors
     /// [`Error::Option`] for an unknown key or a value that the key does not take.
     pub fn parse<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, Error> {
+        Self::parse_with(pairs, |_| None)
+    }
+
+    /// Reads options from key and value, and from environment variables, which `environment` knows.
+    ///
+    /// # Errors
+    /// As [`Options::parse`], and when two names of an option disagree.
+    pub fn parse_with<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Error> {
         let mut options = Self::default();
-        for (key, value) in pairs {
-            options.set(key, value).map_err(|reason| Error::Option { key: key.to_owned(), reason })?;
+        for given in names::gather(pairs, environment)? {
+            options.set(&given.key, &given.value).map_err(|reason| Error::Option { key: given.name, reason })?;
         }
         Ok(options)
     }
