@@ -18,7 +18,7 @@ fn group(options: &[(&str, &str)]) -> CompiledGroup {
 }
 
 fn run(group: &CompiledGroup) -> Vec<f32> {
-    let tokens = [3u64; TOKENS[0] * TOKENS[1]];
+    let tokens = [1u64; TOKENS[0] * TOKENS[1]];
     let tokens = TensorView { dtype: DType::I64, dims: &TOKENS, bytes: bytemuck::cast_slice(&tokens) };
     let inputs = vec![tokens; group.input_names().len()];
     let mut output = vec![0f32; TOKENS[0] * TOKENS[1] * WIDTH];
