@@ -87,6 +87,12 @@ impl Venv {
         Ok(process::output(self.python().args(["-c", script]))?.trim().into())
     }
 
+    /// Builds these models, which are then in `workspace::models()`.
+    pub fn build_models(&self, names: &[&str]) -> Result<()> {
+        self.require(MODEL_PACKAGES)?;
+        process::output(self.python().args(["-m", "models.zoo"]).args(names)).map(drop)
+    }
+
     fn pip_install(&self, arguments: &[&str]) -> Result<()> {
         let mut pip = self.python();
         pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-compile"]);

@@ -12,6 +12,9 @@ const ONNX_OF_OLDEST: &str = "onnx==1.20.1";
 const TESTS_OF_ALL_VERSIONS: &[&str] =
     &["tests/python/test_package.py", "tests/python/test_append.py", "tests/python/test_comparison.py"];
 
+/// The models of the end-to-end tests.
+pub const DECODERS: &[&str] = &["smollm2-cut-fp32", "smollm2-cut-q4"];
+
 /// The one boundary test that needs claims from several graphs of a model.
 const CLAIMS_IN_BODIES: &str = "only_the_control_flow_node_is_left_to_the_cpu";
 
@@ -79,9 +82,11 @@ fn ruff() -> Result<()> {
 /// The tests of the workspace; those of the package `e2e` load the newest onnxruntime and the plugin library.
 fn rust() -> Result<()> {
     let venv = Venv::with_onnxruntime(&newest_onnxruntime()?)?;
+    venv.build_models(DECODERS)?;
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace::root())
+        .env("SPACEMIT_EP_MODELS", workspace::models())
         .env("SPACEMIT_EP_LIBRARY", plugin::library()?)
         .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?)
         .args(["test", "--workspace"]);

@@ -12,6 +12,11 @@ pub fn target() -> PathBuf {
     root().join("target")
 }
 
+/// The folder of built models.
+pub fn models() -> PathBuf {
+    target().join("models")
+}
+
 /// The folder of cargo's own output.
 pub fn cargo_target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(target, |directory| root().join(directory))

@@ -5,7 +5,9 @@ use std::process::Command;
 
 use super::cross::Emulation;
 use super::{qemu, root};
-use crate::{Result, lanes, process};
+use crate::python::{Venv, newest_onnxruntime};
+use crate::test::DECODERS;
+use crate::{Result, lanes, process, workspace};
 
 struct Lane {
     name: &'static str,
@@ -69,8 +71,10 @@ const LEFT_OUT: [&str; 3] = ["readme", "bad_models", "only_the_control_flow_node
 
 /// The plugin in ONNX Runtime, with the emulator preloaded.
 fn plugin(emulation: &Emulation, cpu: &str) -> Result<()> {
+    Venv::with_onnxruntime(&newest_onnxruntime()?)?.build_models(DECODERS)?;
     let mut cargo = end_to_end(emulation, cpu, Some(&emulation.toolchain.emulator()?))?;
-    cargo.args(["--test", "smoke", "--test", "lifecycle", "--test", "boundary"]);
+    cargo.env("SPACEMIT_EP_MODELS", workspace::models());
+    cargo.args(["--test", "smoke", "--test", "decoder", "--test", "lifecycle", "--test", "boundary"]);
     cargo.arg("--").args(LEFT_OUT.iter().flat_map(|name| ["--skip", name]));
     process::run(&mut cargo)
 }
