@@ -46,6 +46,7 @@ def decode_separate(model, past):
     return Case(model, f"decode{past}-separate", dims)
 
 
+WORK = ((prefill, 128), (decode, 256))
 ONE_THREAD = [
     *(embedder(model, *size) for model in ("minilm-fp32", "minilm-dq8") for size in ((8, 128), (1, 32))),
     *(
@@ -59,8 +60,7 @@ ONE_THREAD = [
             decode_separate(model, 2000),
         )
     ),
-    prefill("smollm2-q4-float-zp", 128),
-    decode("smollm2-q4-float-zp", 256),
+    *(work(f"smollm2-{form}", size) for form in ("q4-float-zp", "q8-float") for work, size in WORK),
     decode("qwen3-shape-q4", 256),
     decode("qwen3-shape-q4", 2000),
     decode_separate("qwen3-shape-q4", 2000),

@@ -64,7 +64,9 @@ def questions():
 def main():
     parser = argparse.ArgumentParser(prog="cargo xtask demo chat", description=__doc__)
     parser.add_argument("--prompt", help="answer this and end")
-    parser.add_argument("--form", choices=FORMS, default="q8", help="how the weights are written, q8 when absent")
+    parser.add_argument(
+        "--form", choices=FORMS, default="q8-float", help="how the weights are written, q8-float when absent"
+    )
     parser.add_argument("--tokens", type=int, default=256, help="longest answer")
     parser.add_argument("--genai", action="store_true", help="let onnxruntime-genai run the model")
     sessions.add_arguments(parser)
@@ -81,12 +83,13 @@ def main():
     by = "onnxruntime-genai" if arguments.genai else "onnxruntime"
     print(f"{path.stem} loaded in {time.perf_counter() - start:.1f} s by {by} on {arguments.provider}\n", flush=True)
     chat = Chat(model, smollm2.tokenizer(), arguments.tokens)
-    for text in [arguments.prompt] if arguments.prompt else questions():
-        try:
+    try:
+        for text in [arguments.prompt] if arguments.prompt else questions():
             reply(chat, text)
-        except ValueError as error:
-            print(error)
-            return
+    except ValueError as error:
+        print(error)
+    except KeyboardInterrupt:
+        print()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 SIZE = 32
+# accuracy_level of MatMulNBits: activations stay float32, or become int8 in blocks
+FLOAT32, INT8 = 1, 4
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def from_q4_1(data):
     return Blocks(4, _pack(codes, 4), d, -m / d)
 
 
-def matmul(graph, x, blocks, name, out=None):
+def matmul(graph, x, blocks, name, out=None, accuracy_level=INT8):
     """x [.., K] times the weight as MatMulNBits, named as the builder of onnxruntime-genai does."""
     rows, count, _ = blocks.codes.shape
     return graph.contrib(
@@ -73,7 +75,7 @@ def matmul(graph, x, blocks, name, out=None):
         N=rows,
         bits=blocks.bits,
         block_size=SIZE,
-        accuracy_level=4,
+        accuracy_level=accuracy_level,
     )
 
 

@@ -1,8 +1,10 @@
 """SmolLM2-135M-Instruct, a language model of the Llama architecture, built from a GGUF file with Q4_1 weights.
 
 Forms: fp32; q8 and q4 (blocks of 32, symmetric); q4-asymmetric (integer zero points); q4-float-zp (the GGUF's
-own numbers, exactly); q8-tied (one 8-bit table for embedding and lm_head). The head has 8 bits in all
-quantised forms, the embedding is float in all but the last. The ``cut`` models keep 2 layers and 2048 tokens.
+own numbers, exactly); q8-tied (one 8-bit table for embedding and lm_head); q8-float (q8 with activations that stay
+float32, where the others let them become int8, which this model suffers from: its first token has activations of
+thousands). The head has 8 bits in all quantised forms, the embedding is float in all but q8-tied. The ``cut``
+models keep 2 layers and 2048 tokens.
 """
 
 import functools
@@ -105,7 +107,8 @@ class Weights:
             _, _, layer, _, projection, _ = name.split("/")
             weight = self.projection(layer.removeprefix("layers."), projection)
         if self.form != "fp32":
-            return blocks.matmul(graph, x, weight, name, out)
+            accuracy_level = blocks.FLOAT32 if self.form == "q8-float" else blocks.INT8
+            return blocks.matmul(graph, x, weight, name, out, accuracy_level)
         constant = graph.const(f"{name[1:].replace('/', '.')}.weight", weight.T)
         return graph.op("MatMul", x, constant, out=out or f"{name}/output_0", name=name)
 
@@ -139,7 +142,7 @@ def build(form, path, **cut):
     Decoder(sizes, Weights(form, sizes.vocabulary)).save(path)
 
 
-FORMS = ("fp32", "q8", "q8-tied", "q4", "q4-asymmetric", "q4-float-zp")
+FORMS = ("fp32", "q8", "q8-float", "q8-tied", "q4", "q4-asymmetric", "q4-float-zp")
 BUILDERS = {
     **{f"smollm2-{form}": lambda zoo, path, form=form: build(form, path) for form in FORMS},
     **{f"smollm2-cut-{form}": lambda zoo, path, form=form: build(form, path, **CUT) for form in FORMS},

@@ -11,9 +11,7 @@ import onnx
 import onnxruntime as ort
 
 from demo.language_model import LanguageModel
-
-# onnxruntime's accuracy_level of MatMulNBits that computes in float32
-IN_FLOAT32 = 1
+from models.blocks import FLOAT32
 
 
 @dataclass
@@ -51,7 +49,7 @@ def in_float(path):
     for node in model.graph.node:
         for attribute in node.attribute:
             if attribute.name == "accuracy_level":
-                attribute.i = IN_FLOAT32
+                attribute.i = FLOAT32
     return ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 
 
