@@ -101,10 +101,12 @@ pub(super) fn check_mask(cx: &Lower<'_, '_>, index: usize) -> Result<(), Decline
     }
 }
 
-/// An attribute that must be there and above 0.
+/// An attribute that must be there, above 0, and no more than any model has.
 pub(super) fn positive(cx: &Lower<'_, '_>, name: &str) -> Result<usize, Decline> {
-    let value = usize::try_from(cx.attr_int(name, 0)?).ok().filter(|&value| value > 0);
-    value.ok_or_else(|| Decline::new(Code::Attribute, format!("attribute '{name}' is not positive")))
+    let value = u16::try_from(cx.attr_int(name, 0)?).ok().filter(|&value| value > 0);
+    value
+        .map(usize::from)
+        .ok_or_else(|| Decline::new(Code::Attribute, format!("attribute '{name}' is not in 1..=65535")))
 }
 
 impl Op for Attention {

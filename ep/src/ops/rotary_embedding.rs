@@ -103,8 +103,8 @@ fn lower(cx: &Lower<'_, '_>, inputs: Inputs, sections: Option<Vec<u8>>) -> Resul
 /// Which of the three positions each pair takes: by chunks, or one after the other as far as the sections reach.
 fn sections(cx: &Lower<'_, '_>) -> Result<Vec<u8>, Decline> {
     let wrong = || Decline::new(Code::Attribute, "mrope_section is not three lengths");
-    let lengths: Option<Vec<usize>> =
-        cx.attr_ints("mrope_section")?.and_then(|list| list.iter().map(|&x| usize::try_from(x).ok()).collect());
+    let length = |x: &i64| u16::try_from(*x).ok().map(usize::from);
+    let lengths: Option<Vec<usize>> = cx.attr_ints("mrope_section")?.and_then(|list| list.iter().map(length).collect());
     let lengths: [usize; 3] = lengths.and_then(|list| list.try_into().ok()).ok_or_else(wrong)?;
     let chunks = (0u8..3).zip(lengths).flat_map(|(section, len)| std::iter::repeat_n(section, len));
     let mut sections: Vec<u8> = chunks.collect();
@@ -127,19 +127,20 @@ impl Op for RotaryEmbedding {
         let (order, [batch, heads, rows, width]) = match *dims.as_slice() {
             [batch, heads, rows, width] => (Order::Bnsh, [batch, heads, rows, width]),
             [batch, rows, columns] => {
-                let width = self.heads.map_or(2 * pairs, |heads| columns / heads);
+                let width = self.heads.map_or(pairs.saturating_mul(2), |heads| columns / heads);
                 let heads = columns.checked_div(width).unwrap_or(0);
                 (Order::Bsnh, [batch, heads, rows, width])
             }
             _ => return Err(BindError::new(format!("an input of shape {dims:?} has not 3 or 4 dimensions"))),
         };
-        let fits = self.turned.unwrap_or(width) == 2 * pairs && 2 * pairs <= width;
-        if !fits || batch * heads * rows * width != elements(&dims) {
+        let turned = pairs.saturating_mul(2);
+        let fits = self.turned.unwrap_or(width) == turned && turned <= width;
+        if !fits || elements(&[batch, heads, rows, width]) != elements(&dims) {
             return Err(BindError::new(format!("an input of shape {dims:?} does not fit caches of shape {cos:?}")));
         }
-        let positions = self.positions(b, [batch, rows])?;
+        let positions = self.positions(b, [batch, rows], pairs)?;
         let cached = elements(&cos[..cos.len() - 1]);
-        let expected = if positions == Positions::Gathered { batch * rows } else { cached };
+        let expected = if positions == Positions::Gathered { elements(&[batch, rows]) } else { cached };
         if cached != expected || (positions != Positions::Gathered && cos.len() != 2) {
             return Err(BindError::new(format!("caches of shape {cos:?} do not fit {batch} sequences of {rows}")));
         }
@@ -158,13 +159,13 @@ impl Op for RotaryEmbedding {
 }
 
 impl RotaryEmbedding {
-    fn positions(&self, b: &Bind<'_>, [batch, rows]: [usize; 2]) -> Result<Positions, BindError> {
+    fn positions(&self, b: &Bind<'_>, [batch, rows]: [usize; 2], pairs: usize) -> Result<Positions, BindError> {
         if !b.has_input(self.inputs.ids) {
             return Ok(Positions::Gathered);
         }
         let ids = b.dims(self.inputs.ids)?;
         match (ids.as_slice(), &self.sections) {
-            (&[3, b, r], Some(sections)) if [b, r] == [batch, rows] => {
+            (&[3, b, r], Some(sections)) if [b, r, sections.len()] == [batch, rows, pairs] => {
                 Ok(Positions::Sections(sections.as_slice().into()))
             }
             (&[b, r], None) if [b, r] == [batch, rows] => Ok(Positions::Each),

@@ -63,6 +63,9 @@ impl GroupQueryAttention {
             return Err(BindError::new(format!("a query of {hidden} columns does not have {columns} heads")));
         }
         let width = hidden / columns;
+        if !width.is_multiple_of(2) && self.caches.iter().any(|(_, format)| *format == CacheFormat::U4) {
+            return Err(BindError::new(format!("rows of {width} elements do not fill bytes with two each")));
+        }
         for index in [KEY, VALUE].into_iter().filter(|_| !packed) {
             let dims = b.dims(index)?;
             if dims.as_slice() != [batch, seq, self.kv_heads * width] {
@@ -144,7 +147,7 @@ impl GroupQueryAttention {
             let &[cached, pairs] = cos.as_slice() else {
                 return Err(BindError::new(format!("cosines of shape {:?} have not 2 dimensions", cos.as_slice())));
             };
-            if cos != sin || 2 * pairs > sizes.width {
+            if cos != sin || pairs > sizes.width / 2 {
                 let (cos, sin) = (cos.as_slice(), sin.as_slice());
                 return Err(BindError::new(format!("caches {cos:?} and {sin:?} do not fit heads of {}", sizes.width)));
             }
@@ -178,7 +181,7 @@ impl GroupQueryAttention {
         }
         let HeadRows { batch, rows, width, .. } = new.rows;
         let out = Order::Bsnh.strided(self.heads, rows, width);
-        let turned = b.temp(DType::F32, batch * rows * self.heads * width)?;
+        let turned = b.temp(DType::F32, elements(&[batch, rows, self.heads, width]))?;
         let mut operands = vec![new.buf];
         operands.extend(new.operands);
         operands.extend(&spans.operands);

@@ -26,6 +26,7 @@ use crate::driver::{Driver, RunError};
 use crate::mem::Scratch;
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::tensor::elements;
 
 pub use cache::CacheFormat;
 pub(crate) use cache::head_scales;
@@ -118,7 +119,7 @@ impl Attention {
     /// Query heads of a tile: all that share keys, when the tile remains small.
     fn tile_heads(&self) -> usize {
         let group = self.k.group;
-        if self.dims.queries * group <= STREAM_ROWS { group } else { 1 }
+        if self.dims.queries.saturating_mul(group) <= STREAM_ROWS { group } else { 1 }
     }
 
     fn tile_rows(&self) -> usize {
@@ -140,7 +141,8 @@ impl Attention {
     }
 
     fn units(&self) -> usize {
-        self.dims.batch * self.tiles().iter().product::<usize>()
+        let [heads, queries] = self.tiles();
+        elements(&[self.dims.batch, heads, queries])
     }
 
     /// The keys that `query` of a sequence sees.
