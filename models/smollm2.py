@@ -2,9 +2,8 @@
 
 Forms: fp32; q8 and q4 (blocks of 32, symmetric); q4-asymmetric (integer zero points); q4-float-zp (the GGUF's
 own numbers, exactly); q8-tied (one 8-bit table for embedding and lm_head); q8-float (q8 with activations that stay
-float32, where the others let them become int8, which this model suffers from: its first token has activations of
-thousands). The head has 8 bits in all quantised forms, the embedding is float in all but q8-tied. The ``cut``
-models keep 2 layers and 2048 tokens.
+float32; the others let them become int8, and answer worse). The head has 8 bits in all quantised forms, the
+embedding is float in all but q8-tied. The ``cut`` models keep 2 layers and 2048 tokens.
 """
 
 import functools
