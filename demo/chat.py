@@ -64,9 +64,7 @@ def questions():
 def main():
     parser = argparse.ArgumentParser(prog="cargo xtask demo chat", description=__doc__)
     parser.add_argument("--prompt", help="answer this and end")
-    parser.add_argument(
-        "--form", choices=FORMS, default="q8-float", help="how the weights are written, q8-float when absent"
-    )
+    parser.add_argument("--form", choices=FORMS, default="q8-float", help="form of the weights, q8-float when absent")
     parser.add_argument("--tokens", type=int, default=256, help="longest answer")
     parser.add_argument("--genai", action="store_true", help="let onnxruntime-genai run the model")
     sessions.add_arguments(parser)
