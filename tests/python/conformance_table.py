@@ -12,11 +12,14 @@ PATH = Path(__file__).parents[2] / "docs" / "conformance.md"
 
 # Operators that the provider must have. Cases of theirs may be declined for their types, attributes or shapes.
 OPERATOR_NAMES = """
-Abs Add And ArgMax ArgMin Cast Clip Concat Constant ConstantOfShape DequantizeLinear Div DynamicQuantizeLinear Elu
-Equal Erf Exp Expand Flatten Gather Gelu Gemm Greater GreaterOrEqual HardSigmoid HardSwish Identity IsNaN
-LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax MatMul MatMulInteger Max Min Mul Neg Not Or PRelu Pow
-QuantizeLinear RMSNormalization Range Reciprocal ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu
-Reshape Shape Sigmoid Slice Softmax Split Sqrt Squeeze Sub Tanh Transpose Unsqueeze Where
+Abs Add And ArgMax ArgMin AveragePool BatchNormalization BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast
+CausalConvWithState Clip Concat Constant ConstantOfShape Conv ConvInteger ConvTranspose DepthToSpace DequantizeLinear
+Div DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand Flatten Gather Gelu Gemm GlobalAveragePool GlobalMaxPool
+Greater GreaterOrEqual GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsNaN
+LayerNormalization LeakyRelu Less LessOrEqual LinearAttention Log LogSoftmax LpNormalization MatMul MatMulInteger Max
+MaxPool Min Mul Neg Not Or PRelu Pow QLinearConv QuantizeLinear RMSNormalization Range Reciprocal ReduceL2 ReduceMax
+ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Resize ScatterElements ScatterND Shape Sigmoid Slice Softmax
+SpaceToDepth Split Sqrt Squeeze Sub Tanh TensorScatter TopK Transpose Unsqueeze Where
 """
 OPERATORS = frozenset(OPERATOR_NAMES.split())
 
