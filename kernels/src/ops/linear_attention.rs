@@ -23,7 +23,7 @@ pub enum Decay {
 /// `[batch, tokens, kv_heads, value_width]`, past states `[slots, batch, kv_heads, key_width, value_width]` (the last slot is
 /// read), decay `[batch, tokens, kv_heads]`, with `[.., key_width]` for [`Decay::Key`], beta `[batch, tokens, beta_heads]`.
 /// Outputs: y `[batch, tokens, max(q_heads, kv_heads), value_width]`, and the states after each of the last `slots` tokens,
-/// with zeros for tokens that are not there.
+/// with zeros for tokens that are not there. Past and new states may share memory.
 #[derive(Clone, Debug)]
 pub struct LinearAttention {
     pub batch: usize,
@@ -55,18 +55,22 @@ impl fmt::Display for LinearAttention {
 }
 
 impl Driver for LinearAttention {
+    fn in_place(&self) -> Option<[usize; 2]> {
+        self.past.then_some([3, 1])
+    }
+
     fn scratch(&self) -> usize {
         self.value_width * size_of::<f32>()
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
-        let mut next = 3..;
+        let mut next = if self.past { 4.. } else { 3.. };
         let mut optional = |given: bool| if given { next.next().map(|index| io.input::<f32>(index)) } else { None };
         let inputs = Inputs {
             q: io.input(0),
             k: io.input(1),
             v: io.input(2),
-            past: optional(self.past),
+            past: if self.past { io.separate_input(3) } else { None },
             decay: optional(self.decay.is_some()),
             beta: optional(self.beta_heads.is_some()),
         };
@@ -82,6 +86,7 @@ struct Inputs<'a> {
     q: &'a [f32],
     k: &'a [f32],
     v: &'a [f32],
+    /// `None` where there is none, or where it is in the output already.
     past: Option<&'a [f32]>,
     decay: Option<&'a [f32]>,
     beta: Option<&'a [f32]>,
@@ -106,6 +111,7 @@ impl LinearAttention {
         match inputs.past {
             Some(past) => state
                 .copy_from_slice(&past[past.len() - (self.batch * self.kv_heads - unit) * state_len..][..state_len]),
+            None if self.past => {}
             None => state.fill(0.0),
         }
         (0..self.slots.saturating_sub(self.tokens.max(1))).for_each(|early| slot(early).fill(0.0));

@@ -9,7 +9,8 @@ use crate::tensor::{DType, Element};
 /// A copy of the cache `[batch, prefix, max_len, inner]` over which the update `[batch, prefix, len, inner]` is written along
 /// the third axis, from the write index of its batch on.
 ///
-/// Operands: cache, update and, where there are any, the write indices `[batch]` (i64); without them updates begin at 0.
+/// Operands: cache, update and, where there are any, the write indices `[batch]` (i64); without them updates begin at 0. The
+/// cache and the output may share memory: only the update is written then.
 pub struct TensorScatter {
     pub dtype: DType,
     pub batch: usize,
@@ -24,13 +25,15 @@ pub struct TensorScatter {
 
 impl TensorScatter {
     fn write<T: Element>(&self, worker: &Worker<'_>, io: &Io<'_>) -> Result<(), RunError> {
-        let (cache, update, inner) = (io.input::<T>(0), io.input::<T>(1), self.inner);
+        let (cache, update, inner) = (io.separate_input::<T>(0), io.input::<T>(1), self.inner);
         let indices = if io.inputs() > 2 { io.input::<i64>(2) } else { &[] };
         let (block, written) = (self.max_len * inner, self.len * inner);
         for unit in worker.share(self.batch * self.prefix, grain(block * size_of::<T>())) {
             // SAFETY: shares of ranks are disjoint.
             let out = unsafe { io.output::<T>(0).range(unit * block..(unit + 1) * block) };
-            out.copy_from_slice(&cache[unit * block..][..block]);
+            if let Some(cache) = cache {
+                out.copy_from_slice(&cache[unit * block..][..block]);
+            }
             let first = self.first(indices.get(unit / self.prefix).copied().unwrap_or(0))?;
             let update = &update[unit * written..][..written];
             let before_end = (self.max_len - first).min(self.len) * inner;
@@ -66,6 +69,10 @@ impl fmt::Display for TensorScatter {
 }
 
 impl Driver for TensorScatter {
+    fn in_place(&self) -> Option<[usize; 2]> {
+        Some([0, 0])
+    }
+
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, _scratch: &mut [u8]) -> Result<(), RunError> {
         with_width!(self.dtype, T => self.write::<T>(worker, io))
     }
@@ -74,6 +81,9 @@ impl Driver for TensorScatter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mem::{AlignedBuf, Workspace};
+    use crate::rt::Team;
+    use crate::tape::{Argument, Buffer, Place, Step, Tape};
     use crate::testing::run_one;
 
     fn run(indices: Option<&[i64]>, len: usize, circular: bool) -> Result<Vec<u16>, RunError> {
@@ -96,6 +106,26 @@ mod tests {
             }
             assert_eq!(run(indices.as_ref().map(|x| &x[..]), len, circular).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn a_cache_in_place_takes_the_update_only() {
+        let driver =
+            TensorScatter { dtype: DType::U8, batch: 1, prefix: 2, max_len: 3, len: 1, inner: 2, circular: false };
+        let buffer = |place, bytes| Buffer { place, bytes };
+        let places = [(Place::Input(0), 12), (Place::Input(1), 4), (Place::Input(2), 8), (Place::Output(0), 12)];
+        let step = Step {
+            driver: Box::new(driver),
+            inputs: [0, 1, 2].into_iter().collect(),
+            outputs: [3].into_iter().collect(),
+            label: 0,
+        };
+        let tape = Tape::new(places.map(|(place, bytes)| buffer(place, bytes)).to_vec(), vec![step]).unwrap();
+        let mut cache = AlignedBuf::copy_of(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        let arguments =
+            [Argument::Output(0), Argument::Bytes(&[50, 51, 52, 53]), Argument::Bytes(bytemuck::bytes_of(&1i64))];
+        tape.run_sharing(&Team::new(2).unwrap(), &mut Workspace::new(), &arguments, &mut [&mut cache]).unwrap();
+        assert_eq!(&*cache, [0, 1, 50, 51, 4, 5, 6, 7, 52, 53, 10, 11]);
     }
 
     #[test]

@@ -1,4 +1,7 @@
 use super::*;
+use crate::mem::{AlignedBuf, Workspace};
+use crate::rt::Team;
+use crate::tape::{Argument, Buffer, Place, Step, Tape};
 use crate::testing::{floats, run};
 
 /// The recurrence by its formula, in f64: y, and the states after every token, the past first.
@@ -137,4 +140,40 @@ fn a_window_keeps_the_last_states() {
             slots,
         });
     }
+}
+
+#[test]
+fn a_state_in_place_is_updated() {
+    let op = LinearAttention {
+        batch: 1,
+        tokens: 3,
+        q_heads: 2,
+        kv_heads: 2,
+        key_width: 4,
+        value_width: 5,
+        scale: 1.0,
+        past: true,
+        decay: Some(Decay::Head),
+        beta_heads: Some(2),
+        slots: 1,
+    };
+    let inputs = inputs(&op);
+    let bytes: Vec<&[u8]> = inputs.iter().map(|x| bytemuck::cast_slice(x)).collect();
+    let sizes = [3 * 2 * 5 * 4, 2 * 4 * 5 * 4];
+    let apart = run(op.clone(), 1, &bytes, &sizes).unwrap();
+    let read = bytes.iter().enumerate().map(|(i, bytes)| Buffer { place: Place::Input(i), bytes: bytes.len() });
+    let written = sizes.iter().enumerate().map(|(i, &bytes)| Buffer { place: Place::Output(i), bytes });
+    let step = Step {
+        driver: Box::new(op),
+        inputs: (0..bytes.len()).collect(),
+        outputs: (bytes.len()..bytes.len() + 2).collect(),
+        label: 0,
+    };
+    let tape = Tape::new(read.chain(written).collect(), vec![step]).unwrap();
+    let mut outputs = [AlignedBuf::zeroed(sizes[0]), AlignedBuf::copy_of(bytes[3])];
+    let mut arguments: Vec<Argument<'_>> = bytes.iter().map(|bytes| Argument::Bytes(bytes)).collect();
+    arguments[3] = Argument::Output(1);
+    let mut slices: Vec<&mut [u8]> = outputs.iter_mut().map(|buf| &mut **buf).collect();
+    tape.run_sharing(&Team::new(2).unwrap(), &mut Workspace::new(), &arguments, &mut slices).unwrap();
+    assert!(outputs.iter().zip(&apart).all(|(in_place, apart)| **in_place == **apart));
 }
