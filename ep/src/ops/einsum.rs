@@ -71,10 +71,13 @@ impl Op for Einsum {
         let mut result = sums.view(0, &terms[0], &shapes[0])?;
         for index in 1..terms.len() {
             let next = sums.view(index, &terms[index], &shapes[index])?;
-            result = sums.contract(result, next, &needed(index + 1))?;
+            let last = index + 1 == terms.len();
+            result = sums.contract(result, next, &needed(index + 1), last.then_some((output.as_slice(), y)))?;
         }
         let result = sums.reduce(result, &output)?;
-        sums.copy(&result, &output, y);
+        if result.buf != y {
+            sums.copy(&result, &output, y);
+        }
         Ok(())
     }
 }
@@ -141,8 +144,15 @@ impl Sums<'_, '_> {
         Ok(View { buf, labels: kept, strides })
     }
 
-    /// The product of two views, summed over all labels that are not in `kept`.
-    fn contract(&mut self, a: View, b: View, kept: &[Label]) -> Result<View, BindError> {
+    /// The product of two views, summed over all labels that are not in `kept`; in the buffer of `target` when it comes out in
+    /// that order.
+    fn contract(
+        &mut self,
+        a: View,
+        b: View,
+        kept: &[Label],
+        target: Option<(&[Label], Buf)>,
+    ) -> Result<View, BindError> {
         let with = |other: &View| kept.iter().chain(&other.labels).copied().collect::<Vec<_>>();
         let (a_kept, b_kept) = (with(&b), with(&a));
         let (a, b) = (self.reduce(a, &a_kept)?, self.reduce(b, &b_kept)?);
@@ -165,7 +175,10 @@ impl Sums<'_, '_> {
         let offsets =
             (0..count).map(|i| if empty { [0, 0] } else { [offset(self, &a, i), offset(self, &b, i)] }).collect();
         let labels = [batch, rows, columns].concat();
-        let buf = self.b.temp(DType::F32, self.elements(&labels)?)?;
+        let buf = match target {
+            Some((order, buf)) if order == labels.as_slice() => buf,
+            _ => self.b.temp(DType::F32, self.elements(&labels)?)?,
+        };
         let shape = BatchShape { m, k, n, a_strides, b_strides, offsets };
         self.b.step(BatchedMatMul::new(&self.target, shape, 1.0, Epilogue::NONE), &[a.buf, b.buf], &[buf]);
         let strides = row_major_strides(&self.dims(&labels)).to_vec();
