@@ -43,8 +43,8 @@ impl Machine {
         HERE.get_or_init(|| Self::detect(&Linux))
     }
 
-    /// Reads the ids of every core that is present: from `riscv_hwprobe(2)`, else from `/proc/cpuinfo`, else (cores
-    /// that are offline) from the device tree. Cores of which none of them tells count as the host's.
+    /// Reads the ids of every core that is present: from `riscv_hwprobe(2)` and `/proc/cpuinfo`, else (cores that are
+    /// offline) from the device tree. Cores of which none of them tells count as the host's.
     pub fn detect(system: &dyn System) -> Self {
         let present = system.read(&format!("{CPUS}/present")).ok().and_then(|list| list.parse::<CpuSet>().ok());
         let present = present.unwrap_or_else(|| {
@@ -53,8 +53,12 @@ impl Machine {
         });
         let cpuinfo = system.read("/proc/cpuinfo").unwrap_or_default();
         let core = |cpu| {
-            let answer = system.hwprobe(cpu).ok();
-            match answer.or_else(|| cpuinfo::hwprobe(&cpuinfo, cpu)).or_else(|| device_tree(system, cpu)) {
+            let answer = match (system.hwprobe(cpu).ok(), cpuinfo::hwprobe(&cpuinfo, cpu)) {
+                // Older kernels have no bit for an extension that their ISA string names.
+                (Some(call), Some(text)) => Some(HwProbe { extensions: call.extensions | text.extensions, ..call }),
+                (call, text) => call.or(text),
+            };
+            match answer.or_else(|| device_tree(system, cpu)) {
                 Some(answer) => core(system, cpu, answer),
                 None => Core { cpu, kind: CoreKind::Host, isa: Isa::SCALAR },
             }

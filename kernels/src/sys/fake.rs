@@ -23,6 +23,8 @@ pub(crate) struct FakeCore {
 pub(crate) struct Faults {
     /// Every `riscv_hwprobe(2)` fails like this.
     pub hwprobe: Option<ErrorKind>,
+    /// Extensions that the kernel's `riscv_hwprobe(2)` has no bit for.
+    pub unknown_extensions: u64,
     /// Cores that are offline.
     pub offline: CpuSet,
     /// No child can be made for a trial.
@@ -179,7 +181,8 @@ impl System for FakeChip {
         }
         match self.cores.get(cpu) {
             Some(core) if !self.faults.offline.contains(cpu) => {
-                Ok(HwProbe { vendor: core.vendor, arch: core.arch, extensions: core.extensions })
+                let extensions = core.extensions & !self.faults.unknown_extensions;
+                Ok(HwProbe { vendor: core.vendor, arch: core.arch, extensions })
             }
             _ => Err(ErrorKind::InvalidInput.into()),
         }

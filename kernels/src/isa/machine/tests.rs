@@ -34,6 +34,13 @@ fn cpuinfo_serves_kernels_without_hwprobe() {
 }
 
 #[test]
+fn the_isa_string_names_what_an_older_kernel_has_no_bit_for() {
+    let mut chip = FakeChip::k1();
+    chip.faults.unknown_extensions = HwProbe::ZVFH;
+    assert_eq!(Machine::detect(&chip), Machine::detect(&FakeChip::k1()));
+}
+
+#[test]
 fn the_device_tree_tells_of_cores_that_are_offline() {
     let mut chip = FakeChip::k3();
     chip.faults.offline = "8-15".parse().unwrap();
