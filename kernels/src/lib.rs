@@ -19,6 +19,7 @@ pub mod tape;
 pub mod tcm;
 pub mod tensor;
 pub mod ukr;
+mod vector;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 
 use super::broadcast::Broadcast;
 use super::number::{Number, is_number, with_number};
@@ -8,6 +9,8 @@ use crate::host::vectorised;
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::tensor::DType;
+use crate::ukr::binary_f32::Function;
+use crate::vector;
 
 /// A binary operation on numbers of one type. Integers wrap on overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,31 @@ impl Arithmetic {
         is_number(dtype)
     }
 
+    /// The operation in the vectors of the worker's core, where it has it and rows are more than repeated numbers.
+    fn vectors<'w>(&self, worker: &Worker<'w>) -> Option<vector::Binary<'w>> {
+        if self.dtype != DType::F32 || self.plan.repeats() == [true, true] {
+            return None;
+        }
+        let function = match self.op {
+            ArithmeticOp::Add => Function::Add,
+            ArithmeticOp::Sub => Function::Sub,
+            ArithmeticOp::Mul => Function::Mul,
+            ArithmeticOp::Div => Function::Div,
+            ArithmeticOp::Min => Function::Min,
+            ArithmeticOp::Max => Function::Max,
+            ArithmeticOp::Modulo | ArithmeticOp::Remainder | ArithmeticOp::PRelu => return None,
+        };
+        vector::Binary::new(worker, function)
+    }
+
+    fn map_rows(&self, function: &vector::Binary<'_>, share: Range<usize>, a: &[f32], b: &[f32], y: &mut [f32]) {
+        let [a_repeats, b_repeats] = self.plan.repeats();
+        self.plan.for_each_row(share, |row, [i, j]| {
+            let len = |repeats: bool| if repeats { 1 } else { row.len() };
+            function.map(&a[i..i + len(a_repeats)], &b[j..j + len(b_repeats)], &mut y[row.clone()]);
+        });
+    }
+
     fn compute<T: Number>(&self, worker: &Worker<'_>, io: &Io<'_>) -> Result<(), RunError> {
         let share = worker.share(self.plan.len(), grain(size_of::<T>()));
         let (a, b) = (io.input::<T>(0), io.input::<T>(1));
@@ -59,6 +87,11 @@ impl Arithmetic {
         let divides = matches!(self.op, ArithmeticOp::Div | ArithmeticOp::Modulo | ArithmeticOp::Remainder);
         if divides && T::IS_INTEGER && !share.is_empty() && b.contains(&T::ZERO) {
             return Err(RunError::Data("integer division by zero".into()));
+        }
+        if let Some(function) = self.vectors(worker) {
+            let (a, b, y) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b), bytemuck::cast_slice_mut(y));
+            self.map_rows(&function, share, a, b, y);
+            return Ok(());
         }
         vectorised(
             #[inline(always)]

@@ -8,6 +8,7 @@ use half::slice::HalfFloatSliceExt;
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::vector;
 
 /// Elements that one rank takes at least.
 const GRAIN: usize = 4096;
@@ -34,7 +35,10 @@ impl Driver for F16ToF32 {
         let share = worker.share(self.elements, GRAIN);
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { io.output::<f32>(0).range(share.clone()) };
-        io.input::<f16>(0)[share].convert_to_f32_slice(y);
+        let x = &io.input::<f16>(0)[share];
+        if !vector::widen(worker, x, y) {
+            x.convert_to_f32_slice(y);
+        }
         Ok(())
     }
 }
@@ -61,7 +65,10 @@ impl Driver for F32ToF16 {
         let share = worker.share(self.elements, GRAIN);
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { io.output::<f16>(0).range(share.clone()) };
-        y.convert_from_f32_slice(&io.input::<f32>(0)[share]);
+        let x = &io.input::<f32>(0)[share];
+        if !vector::narrow(worker, x, y) {
+            y.convert_from_f32_slice(x);
+        }
         Ok(())
     }
 }

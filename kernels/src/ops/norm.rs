@@ -9,6 +9,9 @@ use rten_simd::{Isa, Simd, SimdOp};
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::ukr::binary_f32::Function;
+use crate::ukr::reduce_f32::Reduction;
+use crate::vector;
 
 /// Elements that one rank takes at least.
 const GRAIN: usize = 4096;
@@ -91,7 +94,7 @@ impl Driver for Norm {
             // SAFETY: shares of ranks are disjoint.
             out.map(|out| unsafe { out.range(range) })
         };
-        Rows {
+        let rows = Rows {
             norm: self,
             first: share.start,
             x: &input(true).unwrap_or_default()[elements.clone()],
@@ -103,8 +106,11 @@ impl Driver for Norm {
             sum: output(self.sum_out, elements),
             mean: output(self.mean_out, share.clone()),
             inv_std: output(self.inv_std_out, share),
+        };
+        match (vector::Binary::new(worker, Function::Add), vector::Normalize::new(worker)) {
+            (Some(add), Some(normalize)) => rows.run_in_vectors(worker, &add, &normalize),
+            _ => rows.dispatch(),
         }
-        .dispatch();
         Ok(())
     }
 }
@@ -124,6 +130,65 @@ struct Rows<'a> {
     inv_std: Option<&'a mut [f32]>,
 }
 
+impl<'a> Rows<'a> {
+    /// The row of `skip` for row `row` of these.
+    fn skip(&self, row: usize) -> Option<&'a [f32]> {
+        let (skip, rows) = (self.skip?, self.norm.skip_rows?);
+        Some(&skip[(self.first + row) % rows * self.norm.cols..][..self.norm.cols])
+    }
+
+    /// Writes what row `row` of `y` is before it is normalised.
+    fn write_sum(&mut self, row: usize, y: &[f32]) {
+        if let Some(sum) = &mut self.sum {
+            sum[row * y.len()..][..y.len()].copy_from_slice(y);
+        }
+    }
+
+    fn write_moments(&mut self, row: usize, [mean, inv_std]: [f32; 2]) {
+        if let Some(out) = &mut self.mean {
+            out[row] = mean;
+        }
+        if let Some(out) = &mut self.inv_std {
+            out[row] = inv_std;
+        }
+    }
+
+    fn run_in_vectors(mut self, worker: &Worker<'_>, add: &vector::Binary<'_>, normalize: &vector::Normalize<'_>) {
+        let (norm, cols) = (self.norm, self.norm.cols);
+        if cols == 0 {
+            return;
+        }
+        let y = std::mem::take(&mut self.y);
+        for (row, (x, y)) in self.x.chunks_exact(cols).zip(y.chunks_exact_mut(cols)).enumerate() {
+            match self.skip(row) {
+                Some(skip) if cols > 1 => add.map(x, skip, y),
+                Some(skip) => y[0] = x[0] + skip[0],
+                None => y.copy_from_slice(x),
+            }
+            if let Some(bias) = self.bias {
+                add.map_in_place(y, bias);
+            }
+            self.write_sum(row, y);
+            let [mean, variance] = moments_in_vectors(worker, norm.kind, y);
+            let inv_std = (1.0 / (variance + f64::from(norm.epsilon)).sqrt()) as f32;
+            let rounded = mean as f32;
+            normalize.map(y, [rounded, (mean - f64::from(rounded)) as f32, inv_std], self.gamma, self.beta);
+            self.write_moments(row, [rounded, inv_std]);
+        }
+    }
+}
+
+/// Mean (0 for RMS) and variance, or mean square, of a row.
+fn moments_in_vectors(worker: &Worker<'_>, kind: NormKind, row: &[f32]) -> [f64; 2] {
+    let count = row.len() as f64;
+    let sums = |reduction, shift| vector::reduce(worker, reduction, row, shift).unwrap_or([f64::NAN; 2]);
+    let mean = match kind {
+        NormKind::Layer => sums(Reduction::Sum, 0.0)[0] / count,
+        NormKind::Rms => 0.0,
+    };
+    [mean, sums(Reduction::Moments, mean)[1] / count]
+}
+
 impl SimdOp for Rows<'_> {
     type Output = ();
 
@@ -134,22 +199,12 @@ impl SimdOp for Rows<'_> {
         if cols == 0 {
             return;
         }
-        for (row, (x, y)) in self.x.chunks_exact(cols).zip(self.y.chunks_exact_mut(cols)).enumerate() {
-            let skip = match (self.skip, self.norm.skip_rows) {
-                (Some(skip), Some(rows)) => Some(&skip[(self.first + row) % rows * cols..][..cols]),
-                _ => None,
-            };
-            add(ops, x, skip, self.bias, y);
-            if let Some(sum) = &mut self.sum {
-                sum[row * cols..][..cols].copy_from_slice(y);
-            }
-            let (mean, inv_std) = normalize(isa, self.norm, y, self.gamma, self.beta);
-            if let Some(out) = &mut self.mean {
-                out[row] = mean;
-            }
-            if let Some(out) = &mut self.inv_std {
-                out[row] = inv_std;
-            }
+        let y = std::mem::take(&mut self.y);
+        for (row, (x, y)) in self.x.chunks_exact(cols).zip(y.chunks_exact_mut(cols)).enumerate() {
+            add(ops, x, self.skip(row), self.bias, y);
+            self.write_sum(row, y);
+            let moments = normalize(isa, self.norm, y, self.gamma, self.beta);
+            self.write_moments(row, moments);
         }
     }
 }
@@ -176,7 +231,7 @@ fn add<O: NumOps<f32>>(ops: O, x: &[f32], skip: Option<&[f32]>, bias: Option<&[f
 
 /// Normalises one row in place and returns its mean (0 for RMS) and inverse deviation.
 #[inline(always)]
-fn normalize<I: Isa>(isa: I, norm: &Norm, y: &mut [f32], gamma: Option<&[f32]>, beta: Option<&[f32]>) -> (f32, f32) {
+fn normalize<I: Isa>(isa: I, norm: &Norm, y: &mut [f32], gamma: Option<&[f32]>, beta: Option<&[f32]>) -> [f32; 2] {
     let ops = isa.f32();
     let count = norm.cols as f32;
     let mean = match norm.kind {
@@ -208,7 +263,7 @@ fn normalize<I: Isa>(isa: I, norm: &Norm, y: &mut [f32], gamma: Option<&[f32]>, 
             store(ops, value, y, at);
         },
     );
-    (mean + residue, inv_std)
+    [mean + residue, inv_std]
 }
 
 #[inline(always)]

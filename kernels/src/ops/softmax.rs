@@ -7,11 +7,16 @@ use rten_simd::SimdOp;
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::{Io, SharedOut};
+use crate::ukr::binary_f32::Function;
+use crate::ukr::reduce_f32::Reduction;
+use crate::vector;
 
 /// Elements that one rank takes at least.
 const GRAIN: usize = 4096;
 /// Neighbouring columns that are gathered together when the axis is not the last: one cache line.
 const BLOCK: usize = 16;
+/// Exponentials that are computed at once where only their sum is wanted.
+const STAGE: usize = 256;
 
 /// `y = exp(x - max) / sum(exp(x - max))` or its logarithm along the middle axis of `[outer, axis, inner]`, f32.
 ///
@@ -28,11 +33,33 @@ impl Softmax {
         Self { outer, axis, inner, log }
     }
 
-    fn row(&self, row: &mut [f32]) {
+    fn row(&self, worker: &Worker<'_>, row: &mut [f32]) {
+        if self.row_in_vectors(worker, row).is_some() {
+            return;
+        }
         match self.log {
             true => rten_vecmath::LogSoftmax::new_mut(row).dispatch(),
             false => rten_vecmath::Softmax::new_mut(row).dispatch(),
         };
+    }
+
+    /// `None` when the worker's core has no vectors.
+    fn row_in_vectors(&self, worker: &Worker<'_>, row: &mut [f32]) -> Option<()> {
+        let [_, greatest] = vector::reduce(worker, Reduction::Extremes, row, 0.0)?;
+        if !self.log {
+            let sum = vector::exp_sum(worker, row, greatest as f32)?;
+            vector::Binary::new(worker, Function::Mul)?.map_in_place(row, &[(1.0 / sum) as f32]);
+            return Some(());
+        }
+        let mut sum = 0.0;
+        let mut stage = [0.0; STAGE];
+        for part in row.chunks(STAGE) {
+            let stage = &mut stage[..part.len()];
+            stage.copy_from_slice(part);
+            sum += vector::exp_sum(worker, stage, greatest as f32)?;
+        }
+        vector::Normalize::new(worker)?.map(row, [greatest as f32, sum.ln() as f32, 1.0], None, None);
+        Some(())
     }
 
     /// The axis is the last one: rows are contiguous.
@@ -43,7 +70,7 @@ impl Softmax {
         let y = unsafe { y.range(elements.clone()) };
         for (y, x) in y.chunks_exact_mut(self.axis).zip(x[elements].chunks_exact(self.axis)) {
             y.copy_from_slice(x);
-            self.row(y);
+            self.row(worker, y);
         }
     }
 
@@ -59,7 +86,7 @@ impl Softmax {
                     rows[column * self.axis + step] = *value;
                 }
             }
-            rows.chunks_exact_mut(self.axis).take(width).for_each(|row| self.row(row));
+            rows.chunks_exact_mut(self.axis).take(width).for_each(|row| self.row(worker, row));
             for step in 0..self.axis {
                 // SAFETY: shares of ranks are disjoint, and so are the blocks of different units.
                 let y = unsafe { y.range(at(step)..at(step) + width) };

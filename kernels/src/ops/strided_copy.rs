@@ -6,6 +6,7 @@ use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::tensor::{DType, Dims, Element};
+use crate::vector;
 
 /// `out[i0, i1, ..] = in[start + i0*s0 + i1*s1 + ..]` with a contiguous output: transposes, slices, broadcasts, copies.
 pub struct StridedCopy {
@@ -118,6 +119,14 @@ impl StridedCopy {
                 Walk::new(&self.dims[between.clone()], &self.strides[between.clone()], (base + first) as isize, 0);
             for middle in 0..between_len {
                 let out = &mut out[middle * row..];
+                let stride = self.strides[last];
+                if stride > 0 {
+                    let x = &input[walk.offset()..];
+                    if vector::transpose(worker, x, stride as usize, out, step, [height, row]) {
+                        walk.advance();
+                        continue;
+                    }
+                }
                 transpose(input, walk.offset(), self.strides[last], height, row, out, step);
                 walk.advance();
             }

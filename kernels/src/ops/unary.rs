@@ -7,6 +7,8 @@ use crate::driver::{Driver, RunError};
 use crate::host::{Erf, Gelu, map, vectorised};
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::ukr::unary_f32::Function;
+use crate::vector;
 
 /// A function of one f32. NaN gives NaN unless noted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,6 +97,27 @@ impl Unary {
 }
 
 impl UnaryOp {
+    /// The function in the vectors of the worker's core, where it has it.
+    fn vectors<'w>(self, worker: &Worker<'w>) -> Option<vector::Unary<'w>> {
+        let (function, alpha) = match self {
+            UnaryOp::Abs => (Function::Abs, 0.0),
+            UnaryOp::Erf => (Function::Erf, 0.0),
+            UnaryOp::Exp => (Function::Exp, 0.0),
+            UnaryOp::Gelu => (Function::Gelu, 0.0),
+            UnaryOp::GeluTanh => (Function::GeluTanh, 0.0),
+            UnaryOp::LeakyRelu { alpha } => (Function::LeakyRelu, alpha),
+            UnaryOp::Neg => (Function::Neg, 0.0),
+            UnaryOp::Reciprocal => (Function::Reciprocal, 0.0),
+            UnaryOp::Relu => (Function::Relu, 0.0),
+            UnaryOp::Sigmoid => (Function::Sigmoid, 0.0),
+            UnaryOp::Sqrt => (Function::Sqrt, 0.0),
+            UnaryOp::Swish { alpha } => (Function::Swish, alpha),
+            UnaryOp::Tanh => (Function::Tanh, 0.0),
+            _ => return None,
+        };
+        vector::Unary::new(worker, function, [alpha, 0.0])
+    }
+
     /// Applies the function to the elements of `x`.
     fn apply(self, x: &[f32], y: &mut [f32]) {
         match self {
@@ -180,7 +203,11 @@ impl Driver for Unary {
         let share = worker.share(self.len, grain(4 * size_of::<f32>()));
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { io.output::<f32>(0).range(share.clone()) };
-        self.op.apply(&io.input::<f32>(0)[share], y);
+        let x = &io.input::<f32>(0)[share];
+        match self.op.vectors(worker) {
+            Some(function) => function.map(x, y),
+            None => self.op.apply(x, y),
+        }
         Ok(())
     }
 }

@@ -1,13 +1,23 @@
 //! Micro-kernels: a folder for each family, named `<op>_<lhs>_<rhs>_<out>`. The innermost loops of the chips live here, and
 //! beside them, for each layout, a scalar twin that any machine can run.
 
+pub mod binary_f32;
 #[cfg(target_arch = "riscv64")]
 mod broadcast;
+pub mod convert_f16_f32;
+pub mod convert_f32_f16;
+pub mod exp_sum_f32;
 #[cfg(target_arch = "riscv64")]
 mod ime2;
 pub mod matmul_f16_f16_f32;
 pub mod matmul_f32_f32_f32;
 pub mod matmul_u8_i8_i32;
+pub mod normalize_f32;
+pub mod quantize_f32_u8;
+pub mod reduce_f32;
+pub mod rescale_i32_f32;
+pub mod transpose;
+pub mod unary_f32;
 
 /// One block of a matrix product `C = A x B`: some rows by one panel of columns, both sides packed.
 ///

@@ -4,7 +4,8 @@ mod canary;
 mod guarded;
 
 pub use canary::call;
-pub use guarded::Guarded;
+#[allow(unused_imports, reason = "not every test asks for an edge")]
+pub use guarded::{Edge, Guarded};
 
 use kernels::isa::Isa;
 use kernels::table::{Family, Variant};
@@ -34,7 +35,7 @@ pub fn each<F: Family>(rows: &'static [Variant<F>], check: impl Fn(&Variant<F>, 
             None => println!("grid {} {} vlen={} absent", F::NAME, row.name, isa.vlen),
         }
     }
-    assert!(ran > 0, "no variant of {} runs here", F::NAME);
+    assert!(ran > 0 || isa.vlen == 0, "no variant of {} runs here", F::NAME);
 }
 
 /// A fixed sequence of numbers below 2^24, another for each seed.

@@ -13,7 +13,7 @@ use crate::{Result, process};
 const MIRROR_VARIABLE: &str = "SPACEMIT_EP_DEBIAN_MIRROR";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Installs the packages of the programs that are missing; `programs` are pairs of program and package.
+/// Installs the packages of the programs that are missing; `programs` are pairs of program, by name or path, and package.
 pub fn install_missing(programs: &[(&str, &str)]) -> Result<()> {
     let missing: Vec<&str> = programs.iter().filter(|one| !has_program(one.0)).map(|one| one.1).collect();
     if missing.is_empty() {

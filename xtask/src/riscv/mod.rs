@@ -50,7 +50,10 @@ fn obstacle(emulation: bool) -> Option<String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Some("it needs Linux on x86-64".into());
     }
-    let mut packages = vec![("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu")];
+    let mut packages = vec![
+        ("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
+        ("/usr/riscv64-linux-gnu/lib/Scrt1.o", "libc6-dev-riscv64-cross"),
+    ];
     packages.extend(rust::packages());
     if emulation {
         packages.push(("xz", "xz-utils"));

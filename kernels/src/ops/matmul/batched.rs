@@ -109,7 +109,9 @@ impl BatchedMatMul {
                 let rows = product * m + rows.start..product * m + rows.end;
                 let block = Block { rows, columns: columns.clone() };
                 // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
-                unsafe { self.epilogue.store(Tile { sums: tile, columns: width }, &block, operands, io.output(0), n) };
+                unsafe {
+                    self.epilogue.store(worker, Tile { sums: tile, columns: width }, &block, operands, io.output(0), n)
+                };
             }
             Ok(())
         })

@@ -78,7 +78,7 @@ impl Driver for MatMul {
                 let width = self.engine.multiply(worker, &left, &right, shape, self.alpha, tile)?;
                 let sums = Tile { sums: tile, columns: width };
                 // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
-                unsafe { self.epilogue.store(sums, &Block { rows: rows.clone(), columns }, &operands, out, n) };
+                unsafe { self.epilogue.store(worker, sums, &Block { rows: rows.clone(), columns }, &operands, out, n) };
             }
         }
         Ok(())

@@ -167,13 +167,13 @@ impl MatMulInt {
                 row_sums: buffers.row_sums,
                 b_zero_points: self.b_zero_points.get(columns.clone()).unwrap_or_default(),
             };
-            self.store(sums, &Block { rows: rows.clone(), columns }, io);
+            self.store(worker, sums, &Block { rows: rows.clone(), columns }, io);
         }
         left.give_back();
         Ok(())
     }
 
-    fn store(&self, sums: Sums<'_>, block: &Block, io: &Io<'_>) {
+    fn store(&self, worker: &Worker<'_>, sums: Sums<'_>, block: &Block, io: &Io<'_>) {
         let (m, n) = (self.m, self.weights.n());
         match &self.output {
             // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
@@ -185,7 +185,7 @@ impl MatMulInt {
                 epilogue.check(m, n, &operands);
                 let scaled = Scaled { sums, a_scale, b_scales: &b_scales[block.columns.clone()] };
                 // SAFETY: as above.
-                unsafe { epilogue.store(scaled, block, &operands, io.output(0), n) }
+                unsafe { epilogue.store(worker, scaled, block, &operands, io.output(0), n) }
             }
         }
     }

@@ -2,7 +2,9 @@ use rten_simd::ops::{BitOps, NumOps, ToFloat};
 use rten_simd::{Isa, SimdOp};
 
 use crate::ops::epilogue::{Accumulators, Block, load, store};
+use crate::rt::Worker;
 use crate::tape::SharedOut;
+use crate::vector;
 
 /// The integer sums of a block, with what their zero points subtract.
 #[derive(Clone, Copy)]
@@ -58,6 +60,18 @@ impl Accumulators for Scaled<'_> {
         let ops = isa.f32();
         let scales = ops.mul(ops.splat(self.a_scale), load(ops, &self.b_scales[column..], lanes));
         ops.mul(isa.i32().to_float(self.sums.load(isa, row, column, lanes)), scales)
+    }
+
+    fn row(&self, worker: &Worker<'_>, row: usize, y: &mut [f32]) {
+        let (sums, len) = (&self.sums, y.len());
+        let columns = vector::Columns {
+            sums: &sums.column_sums[..len],
+            zero_points: if sums.b_zero_points.is_empty() { &[] } else { &sums.b_zero_points[..len] },
+            scales: &self.b_scales[..len],
+        };
+        // Without zero points of columns the sums of rows may be left out.
+        let of_row = [sums.a_zero_points[row], if columns.zero_points.is_empty() { 0 } else { sums.row_sums[row] }];
+        vector::rescale(worker, &sums.sums[row * sums.columns..][..len], columns, of_row, self.a_scale, y);
     }
 }
 

@@ -7,6 +7,8 @@ use super::linear::{GRAIN, quantize_run};
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::ukr::reduce_f32::Reduction;
+use crate::vector;
 
 /// Smallest and largest element of each chunk of a tensor. NaN is passed over.
 ///
@@ -40,7 +42,9 @@ impl Driver for MinMax {
         let extremes = unsafe { io.output::<f32>(0).range(2 * chunks.start..2 * chunks.end) };
         for (chunk, extremes) in chunks.zip(extremes.chunks_exact_mut(2)) {
             let x = &x[chunk * GRAIN..((chunk + 1) * GRAIN).min(x.len())];
-            extremes.copy_from_slice(&Extremes(x).dispatch());
+            let in_vectors = vector::reduce(worker, Reduction::Extremes, x, 0.0);
+            let found = in_vectors.map_or_else(|| Extremes(x).dispatch(), |both| both.map(|extreme| extreme as f32));
+            extremes.copy_from_slice(&found);
         }
         Ok(())
     }
@@ -113,7 +117,7 @@ impl Driver for DynamicQuantize {
         let share = worker.share(self.len, GRAIN);
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { io.output::<u8>(0).range(share.clone()) };
-        quantize_run(&io.input::<f32>(0)[share], y, scale, i32::from(zero_point));
+        quantize_run(worker, &io.input::<f32>(0)[share], y, scale, i32::from(zero_point));
         if worker.rank() == 0 {
             // SAFETY: only rank 0 writes the scale and the zero point.
             unsafe {

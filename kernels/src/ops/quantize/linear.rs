@@ -8,6 +8,7 @@ use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::tensor::DType;
+use crate::vector;
 
 /// Elements that are worth another rank.
 pub(super) const GRAIN: usize = 1 << 13;
@@ -37,7 +38,7 @@ impl QuantizeLinear {
             let (x, y) = (&x[first..first + len], &mut y[first - share.start..][..len]);
             let zero_point = |index: usize| zero_points.get(index).map_or(0, |zero_point| zero_point.to_i32());
             if step == 0 {
-                quantize_run(x, y, scales[scale], zero_point(scale));
+                quantize_run(worker, x, y, scales[scale], zero_point(scale));
             } else {
                 for (index, (x, y)) in x.iter().zip(y).enumerate() {
                     *y = quantize(*x, scales[scale + index], zero_point(scale + index));
@@ -76,10 +77,12 @@ pub(super) fn quantize<T: Quantized>(x: f32, scale: f32, zero_point: i32) -> T {
 }
 
 /// Quantises `x` with one scale.
-pub(super) fn quantize_run<T: Quantized>(x: &[f32], y: &mut [T], scale: f32, zero_point: i32) {
+pub(super) fn quantize_run<T: Quantized>(worker: &Worker<'_>, x: &[f32], y: &mut [T], scale: f32, zero_point: i32) {
     if size_of::<T>() == 1 {
-        Bytes { x, y: bytemuck::cast_slice_mut(y), scale, zero_point: zero_point - T::MIN, flip: T::MIN as u8 }
-            .dispatch();
+        let (y, zero_point, flip) = (bytemuck::cast_slice_mut(y), zero_point - T::MIN, T::MIN as u8);
+        if !vector::quantize(worker, x, y, scale, zero_point as u8, flip) {
+            Bytes { x, y, scale, zero_point, flip }.dispatch();
+        }
     } else {
         x.iter().zip(y).for_each(|(x, y)| *y = quantize(*x, scale, zero_point));
     }

@@ -3,6 +3,8 @@
 //! The order is fixed: accumulate, scale, add the bias, then the residual and the activation in the order that
 //! [`Residual::position`] says, store. All of it is f32.
 
+mod vectors;
+
 use std::fmt;
 use std::ops::Range;
 
@@ -11,6 +13,7 @@ use rten_simd::{Elem, Isa, Simd, SimdOp, SimdUnaryOp};
 use rten_vecmath::{ApproxGelu, Sigmoid, Silu, Swish, Tanh};
 
 use crate::host::Gelu;
+use crate::rt::Worker;
 use crate::tape::{Io, SharedOut};
 
 /// An elementwise function at the end of a matrix product. NaN stays NaN.
@@ -97,12 +100,17 @@ impl Epilogue {
     /// No other rank touches the block of the output, and the caller holds no slice of it.
     pub(crate) unsafe fn store<A: Accumulators>(
         &self,
+        worker: &Worker<'_>,
         accumulators: A,
         block: &Block,
         operands: &EpilogueOperands<'_>,
         out: SharedOut<'_, f32>,
         n: usize,
     ) {
+        if let Some(vectors) = vectors::Vectors::new(worker, self) {
+            // SAFETY: the caller's promise.
+            return unsafe { vectors.store(worker, self, &accumulators, block, operands, out, n) };
+        }
         macro_rules! store {
             ($activation:expr) => {
                 Store { epilogue: self, activation: $activation, accumulators, block, operands, out, n }.dispatch()
@@ -161,6 +169,9 @@ pub(crate) struct EpilogueOperands<'a> {
 pub(crate) trait Accumulators {
     /// Elements `column..column + lanes` of a row, both counted inside the block; further lanes hold anything.
     fn load<I: Isa>(&self, isa: I, row: usize, column: usize, lanes: usize) -> I::F32;
+
+    /// The first elements of a row of the block, on a core with vectors.
+    fn row(&self, worker: &Worker<'_>, row: usize, y: &mut [f32]);
 }
 
 /// Sums that are final already: row-major, with `columns` in a row, those of the block first.
@@ -173,6 +184,10 @@ impl Accumulators for Tile<'_> {
     #[inline(always)]
     fn load<I: Isa>(&self, isa: I, row: usize, column: usize, lanes: usize) -> I::F32 {
         load(isa.f32(), &self.sums[row * self.columns + column..], lanes)
+    }
+
+    fn row(&self, _worker: &Worker<'_>, row: usize, y: &mut [f32]) {
+        y.copy_from_slice(&self.sums[row * self.columns..][..y.len()]);
     }
 }
 

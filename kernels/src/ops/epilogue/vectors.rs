@@ -1,0 +1,93 @@
+use super::{Accumulators, Activation, Block, Epilogue, EpilogueOperands, Position, Residual};
+use crate::rt::Worker;
+use crate::tape::SharedOut;
+use crate::ukr::binary_f32::Function as Binary;
+use crate::ukr::unary_f32::Function as Unary;
+use crate::vector;
+
+/// The kernels of one epilogue on a core with vectors; each goes over a row of the block while that is in the cache.
+pub(super) struct Vectors<'w> {
+    add: vector::Binary<'w>,
+    sub: vector::Binary<'w>,
+    activation: Option<vector::Unary<'w>>,
+}
+
+impl<'w> Vectors<'w> {
+    /// `None` when the worker's core has no vectors, or the epilogue multiplies a residual.
+    pub fn new(worker: &Worker<'w>, epilogue: &Epilogue) -> Option<Self> {
+        if epilogue.residual.is_some_and(|residual| residual.strides[1] == 1 && residual.factor.abs() != 1.0) {
+            return None;
+        }
+        let activation = match activation(epilogue.activation) {
+            Some((function, parameters)) => Some(vector::Unary::new(worker, function, parameters)?),
+            None => None,
+        };
+        let (add, sub) = (vector::Binary::new(worker, Binary::Add)?, vector::Binary::new(worker, Binary::Sub)?);
+        Some(Self { add, sub, activation })
+    }
+
+    /// As [`Epilogue::store`].
+    ///
+    /// # Safety
+    /// That of [`Epilogue::store`].
+    pub unsafe fn store<A: Accumulators>(
+        &self,
+        worker: &Worker<'_>,
+        epilogue: &Epilogue,
+        accumulators: &A,
+        block: &Block,
+        operands: &EpilogueOperands<'_>,
+        out: SharedOut<'_, f32>,
+        n: usize,
+    ) {
+        let Block { rows, columns } = block;
+        for row in rows.clone() {
+            // SAFETY: `Epilogue::store`'s contract makes the block ours, and rows do not overlap.
+            let y = unsafe { out.range(row * n + columns.start..row * n + columns.end) };
+            accumulators.row(worker, row - rows.start, y);
+            if epilogue.bias {
+                self.add.map_in_place(y, &operands.bias[columns.clone()]);
+            }
+            let residual = |position| epilogue.residual.filter(|residual| residual.position == position);
+            if let Some(residual) = residual(Position::BeforeActivation) {
+                self.add_residual(residual, operands, row, columns.start, y);
+            }
+            if let Some(activation) = &self.activation {
+                activation.map_in_place(y);
+            }
+            if let Some(residual) = residual(Position::AfterActivation) {
+                self.add_residual(residual, operands, row, columns.start, y);
+            }
+        }
+    }
+
+    fn add_residual(
+        &self,
+        Residual { factor, strides, .. }: Residual,
+        operands: &EpilogueOperands<'_>,
+        row: usize,
+        column: usize,
+        y: &mut [f32],
+    ) {
+        let values = &operands.residual[row * strides[0] + column * strides[1]..];
+        match strides[1] {
+            0 => self.add.map_in_place(y, &[factor * values[0]]),
+            _ if factor < 0.0 => self.sub.map_in_place(y, &values[..y.len()]),
+            _ => self.add.map_in_place(y, &values[..y.len()]),
+        }
+    }
+}
+
+fn activation(activation: Activation) -> Option<(Unary, [f32; 2])> {
+    Some(match activation {
+        Activation::Identity => return None,
+        Activation::Relu => (Unary::Relu, [0.0; 2]),
+        Activation::Gelu => (Unary::Gelu, [0.0; 2]),
+        Activation::GeluTanh => (Unary::GeluTanh, [0.0; 2]),
+        Activation::Silu => (Unary::Swish, [1.0, 0.0]),
+        Activation::QuickGelu { alpha } => (Unary::Swish, [alpha, 0.0]),
+        Activation::Sigmoid => (Unary::Sigmoid, [0.0; 2]),
+        Activation::Tanh => (Unary::Tanh, [0.0; 2]),
+        Activation::Clip { low, high } => (Unary::Clip, [low, high]),
+    })
+}

@@ -1,0 +1,106 @@
+//! The list of all micro-kernels. Tests, benchmarks, selection and documentation read these rows.
+
+mod matmul;
+mod vector;
+
+use std::marker::PhantomData;
+
+use crate::isa::{BlockShape, Needs, TileShape};
+use crate::pack::PackLayout;
+use crate::rt::Worker;
+use crate::tensor::Element;
+use crate::ukr::MatMulArgs;
+
+pub use matmul::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_U8_I8_I32};
+pub use vector::*;
+
+/// Micro-kernels that take the same arguments.
+pub trait Family: 'static {
+    type Args;
+    /// What tells the variants apart, beside what they need: a [`MatMulSpec`], or the function they compute.
+    type Spec: 'static;
+    /// Name of the folder, `<op>_<lhs>_<rhs>_<out>`.
+    const NAME: &'static str;
+}
+
+/// One micro-kernel as data. It can be read on every machine; running it needs a core of its kind.
+pub struct Variant<F: Family> {
+    /// Name of the file in the family's folder.
+    pub name: &'static str,
+    pub needs: Needs,
+    pub spec: F::Spec,
+    /// `None` where it cannot be assembled. Unsafe: the contract of `F::Args`, on a core that meets `needs`.
+    pub run: Option<unsafe fn(&F::Args)>,
+}
+
+/// Geometry of a matrix product.
+pub struct MatMulSpec {
+    pub tile: TileShape,
+    pub block: BlockShape,
+    /// Order of the right-hand side.
+    pub layout: PackLayout,
+}
+
+impl MatMulSpec {
+    /// `tile` and `block` as `[m, n, k]`.
+    const fn new(tile: [usize; 3], block: [usize; 3], layout: PackLayout) -> Self {
+        let [m, n, k] = tile;
+        let tile = TileShape { m, n, k };
+        let [m, n, k] = block;
+        Self { tile, block: BlockShape { m, n, k }, layout }
+    }
+}
+
+/// A family of matrix products.
+pub trait MatMulFamily: Family<Args = MatMulArgs<Self::A, Self::B, Self::C>, Spec = MatMulSpec> + Sized {
+    type A: Element;
+    type B: Element;
+    type C: Element;
+    /// Within a layout, the fastest first and the scalar twin last.
+    const VARIANTS: &'static [Variant<Self>];
+}
+
+/// A micro-kernel that the core under one worker can run. It stays on that worker's thread.
+pub struct Armed<'w, F: Family> {
+    run: unsafe fn(&F::Args),
+    worker: PhantomData<(&'w (), *const ())>,
+}
+
+impl<F: Family> Armed<'_, F> {
+    /// Runs it.
+    ///
+    /// # Safety
+    /// The contract of `F::Args`.
+    #[inline]
+    pub unsafe fn call(&self, args: &F::Args) {
+        // SAFETY: `Variant::arm` saw that the core has the instructions; the caller answers for `args`.
+        unsafe { (self.run)(args) }
+    }
+}
+
+impl<F: Family> Variant<F> {
+    /// The kernel for `worker`, or `None` when its core cannot run it.
+    pub fn arm<'w>(&self, worker: &Worker<'w>) -> Option<Armed<'w, F>> {
+        let run = self.run.filter(|_| self.needs.met_by(worker.isa()))?;
+        Some(Armed { run, worker: PhantomData })
+    }
+}
+
+/// The function in `crate::ukr` where the build is for RISC-V, whose assembler knows its instructions.
+macro_rules! riscv {
+    ($($path:tt)+) => {{
+        #[cfg(target_arch = "riscv64")]
+        {
+            Some(crate::ukr::$($path)+)
+        }
+        #[cfg(not(target_arch = "riscv64"))]
+        {
+            None
+        }
+    }};
+}
+
+use riscv;
+
+#[cfg(test)]
+mod tests;

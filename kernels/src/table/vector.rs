@@ -1,0 +1,151 @@
+//! Loops over contiguous numbers. Other cores run the portable form in [`crate::vector`].
+
+use super::{Variant, riscv};
+use crate::isa::Needs;
+use crate::ukr::binary_f32::{self, BinaryF32};
+use crate::ukr::convert_f16_f32::ConvertF16F32;
+use crate::ukr::convert_f32_f16::ConvertF32F16;
+use crate::ukr::exp_sum_f32::ExpSumF32;
+use crate::ukr::normalize_f32::NormalizeF32;
+use crate::ukr::quantize_f32_u8::QuantizeF32U8;
+use crate::ukr::reduce_f32::{ReduceF32, Reduction};
+use crate::ukr::rescale_i32_f32::RescaleI32F32;
+use crate::ukr::transpose::Transpose;
+use crate::ukr::unary_f32::{self, UnaryF32};
+
+pub static UNARY_F32: &[Variant<UnaryF32>] = &[
+    Variant {
+        name: "rvv_abs",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Abs,
+        run: riscv!(unary_f32::rvv_simple::abs),
+    },
+    Variant {
+        name: "rvv_clip",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Clip,
+        run: riscv!(unary_f32::rvv_simple::clip),
+    },
+    Variant {
+        name: "rvv_erf",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Erf,
+        run: riscv!(unary_f32::rvv_erf::erf),
+    },
+    Variant {
+        name: "rvv_exp",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Exp,
+        run: riscv!(unary_f32::rvv_exp::exp),
+    },
+    Variant {
+        name: "rvv_gelu",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Gelu,
+        run: riscv!(unary_f32::rvv_gelu::gelu),
+    },
+    Variant {
+        name: "rvv_gelu_tanh",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::GeluTanh,
+        run: riscv!(unary_f32::rvv_sigmoid::gelu_tanh),
+    },
+    Variant {
+        name: "rvv_leaky_relu",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::LeakyRelu,
+        run: riscv!(unary_f32::rvv_simple::leaky_relu),
+    },
+    Variant {
+        name: "rvv_neg",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Neg,
+        run: riscv!(unary_f32::rvv_simple::neg),
+    },
+    Variant {
+        name: "rvv_reciprocal",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Reciprocal,
+        run: riscv!(unary_f32::rvv_simple::reciprocal),
+    },
+    Variant {
+        name: "rvv_relu",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Relu,
+        run: riscv!(unary_f32::rvv_simple::relu),
+    },
+    Variant {
+        name: "rvv_sigmoid",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Sigmoid,
+        run: riscv!(unary_f32::rvv_sigmoid::sigmoid),
+    },
+    Variant {
+        name: "rvv_sqrt",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Sqrt,
+        run: riscv!(unary_f32::rvv_simple::sqrt),
+    },
+    Variant {
+        name: "rvv_swish",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Swish,
+        run: riscv!(unary_f32::rvv_sigmoid::swish),
+    },
+    Variant {
+        name: "rvv_tanh",
+        needs: Needs::RVV,
+        spec: unary_f32::Function::Tanh,
+        run: riscv!(unary_f32::rvv_tanh::tanh),
+    },
+];
+
+pub static BINARY_F32: &[Variant<BinaryF32>] = &[
+    Variant { name: "rvv_add", needs: Needs::RVV, spec: binary_f32::Function::Add, run: riscv!(binary_f32::rvv::add) },
+    Variant { name: "rvv_sub", needs: Needs::RVV, spec: binary_f32::Function::Sub, run: riscv!(binary_f32::rvv::sub) },
+    Variant { name: "rvv_mul", needs: Needs::RVV, spec: binary_f32::Function::Mul, run: riscv!(binary_f32::rvv::mul) },
+    Variant { name: "rvv_div", needs: Needs::RVV, spec: binary_f32::Function::Div, run: riscv!(binary_f32::rvv::div) },
+    Variant { name: "rvv_min", needs: Needs::RVV, spec: binary_f32::Function::Min, run: riscv!(binary_f32::rvv::min) },
+    Variant { name: "rvv_max", needs: Needs::RVV, spec: binary_f32::Function::Max, run: riscv!(binary_f32::rvv::max) },
+];
+
+pub static REDUCE_F32: &[Variant<ReduceF32>] = &[
+    Variant {
+        name: "rvv_extremes",
+        needs: Needs::RVV,
+        spec: Reduction::Extremes,
+        run: riscv!(reduce_f32::rvv_extremes::run),
+    },
+    Variant {
+        name: "rvv_moments",
+        needs: Needs::RVV,
+        spec: Reduction::Moments,
+        run: riscv!(reduce_f32::rvv_moments::run),
+    },
+    Variant { name: "rvv_sum", needs: Needs::RVV, spec: Reduction::Sum, run: riscv!(reduce_f32::rvv_sum::run) },
+];
+
+pub static EXP_SUM_F32: &[Variant<ExpSumF32>] =
+    &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(exp_sum_f32::rvv::run) }];
+
+pub static NORMALIZE_F32: &[Variant<NormalizeF32>] =
+    &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(normalize_f32::rvv::run) }];
+
+pub static QUANTIZE_F32_U8: &[Variant<QuantizeF32U8>] =
+    &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(quantize_f32_u8::rvv::run) }];
+
+pub static RESCALE_I32_F32: &[Variant<RescaleI32F32>] =
+    &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(rescale_i32_f32::rvv::run) }];
+
+pub static CONVERT_F16_F32: &[Variant<ConvertF16F32>] =
+    &[Variant { name: "rvv", needs: Needs::ZVFH, spec: (), run: riscv!(convert_f16_f32::rvv::run) }];
+
+pub static CONVERT_F32_F16: &[Variant<ConvertF32F16>] =
+    &[Variant { name: "rvv", needs: Needs::ZVFH, spec: (), run: riscv!(convert_f32_f16::rvv::run) }];
+
+pub static TRANSPOSE: &[Variant<Transpose>] = &[
+    Variant { name: "rvv_8", needs: Needs::RVV, spec: 1, run: riscv!(transpose::rvv::bits_8) },
+    Variant { name: "rvv_16", needs: Needs::RVV, spec: 2, run: riscv!(transpose::rvv::bits_16) },
+    Variant { name: "rvv_32", needs: Needs::RVV, spec: 4, run: riscv!(transpose::rvv::bits_32) },
+    Variant { name: "rvv_64", needs: Needs::RVV, spec: 8, run: riscv!(transpose::rvv::bits_64) },
+];

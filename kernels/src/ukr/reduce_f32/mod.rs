@@ -1,0 +1,38 @@
+//! What is left of a row of f32.
+
+#[cfg(target_arch = "riscv64")]
+pub mod rvv_extremes;
+#[cfg(target_arch = "riscv64")]
+pub mod rvv_moments;
+#[cfg(target_arch = "riscv64")]
+pub mod rvv_sum;
+
+use crate::table::Family;
+
+pub enum ReduceF32 {}
+
+impl Family for ReduceF32 {
+    type Args = Args;
+    type Spec = Reduction;
+    const NAME: &'static str = "reduce_f32";
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Smallest and largest number; NaN is passed over, infinities when there is none.
+    Extremes,
+    /// Sums of `x - shift` and of its square.
+    Moments,
+    /// The sum, and 0.
+    Sum,
+}
+
+/// `len` numbers of `x`; the result is two numbers.
+#[repr(C)]
+pub struct Args {
+    pub x: *const f32,
+    pub len: usize,
+    /// Subtracted from every number, for moments.
+    pub shift: f64,
+    pub result: *mut [f64; 2],
+}

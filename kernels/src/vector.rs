@@ -1,0 +1,227 @@
+//! Loops over contiguous numbers, by the vectors of the worker's core where a micro-kernel is in the table. `None` and `false`
+//! mean that the core has none, and that the caller is to run its portable form.
+
+use half::f16;
+
+use crate::rt::Worker;
+use crate::table::{
+    Armed, BINARY_F32, CONVERT_F16_F32, CONVERT_F32_F16, EXP_SUM_F32, Family, NORMALIZE_F32, QUANTIZE_F32_U8,
+    REDUCE_F32, RESCALE_I32_F32, TRANSPOSE, UNARY_F32, Variant,
+};
+use crate::ukr::binary_f32::{self, BinaryF32};
+use crate::ukr::normalize_f32::{self, NormalizeF32};
+use crate::ukr::reduce_f32::{self, Reduction};
+use crate::ukr::unary_f32::{self, UnaryF32};
+use crate::ukr::{convert_f16_f32, convert_f32_f16, exp_sum_f32, quantize_f32_u8, rescale_i32_f32, transpose};
+
+fn find<'w, F: Family<Spec: PartialEq>>(
+    worker: &Worker<'w>,
+    rows: &'static [Variant<F>],
+    spec: F::Spec,
+) -> Option<Armed<'w, F>> {
+    rows.iter().find(|row| row.spec == spec)?.arm(worker)
+}
+
+/// `y = function(x)`
+pub(crate) struct Unary<'w> {
+    kernel: Armed<'w, UnaryF32>,
+    parameters: [f32; 2],
+}
+
+impl<'w> Unary<'w> {
+    pub fn new(worker: &Worker<'w>, function: unary_f32::Function, parameters: [f32; 2]) -> Option<Self> {
+        find(worker, UNARY_F32, function).map(|kernel| Self { kernel, parameters })
+    }
+
+    /// # Panics
+    /// When the lengths differ.
+    pub fn map(&self, x: &[f32], y: &mut [f32]) {
+        assert_eq!(x.len(), y.len());
+        self.call(x.as_ptr(), y);
+    }
+
+    pub fn map_in_place(&self, y: &mut [f32]) {
+        self.call(y.as_ptr(), y);
+    }
+
+    fn call(&self, x: *const f32, y: &mut [f32]) {
+        let [alpha, beta] = self.parameters;
+        let args = unary_f32::Args { x, y: y.as_mut_ptr(), len: y.len(), alpha, beta };
+        // SAFETY: both callers pass as many numbers of `x` as `y` has.
+        unsafe { self.kernel.call(&args) }
+    }
+}
+
+/// `y = function(a, b)`, where an operand of one number repeats.
+pub(crate) struct Binary<'w>(Armed<'w, BinaryF32>);
+
+impl<'w> Binary<'w> {
+    pub fn new(worker: &Worker<'w>, function: binary_f32::Function) -> Option<Self> {
+        find(worker, BINARY_F32, function).map(Self)
+    }
+
+    /// # Panics
+    /// When an operand has neither one number nor as many as `y`, or both have one and `y` more.
+    pub fn map(&self, a: &[f32], b: &[f32], y: &mut [f32]) {
+        let len = y.len();
+        let (a_repeats, b_repeats) = (a.len() != len, b.len() != len);
+        assert!((!a_repeats || a.len() == 1) && (!b_repeats || b.len() == 1) && !(a_repeats && b_repeats));
+        let (a, b, y) = (a.as_ptr(), b.as_ptr(), y.as_mut_ptr());
+        // SAFETY: the assertion makes the operands as long as `Args` wants them.
+        unsafe { self.0.call(&binary_f32::Args { a, b, y, len, a_repeats, b_repeats }) }
+    }
+
+    /// `y = function(y, b)`
+    ///
+    /// # Panics
+    /// When `b` has neither one number nor as many as `y`.
+    pub fn map_in_place(&self, y: &mut [f32], b: &[f32]) {
+        let (len, b_repeats) = (y.len(), b.len() != y.len());
+        assert!(!b_repeats || b.len() == 1);
+        let args =
+            binary_f32::Args { a: y.as_ptr(), b: b.as_ptr(), y: y.as_mut_ptr(), len, a_repeats: false, b_repeats };
+        // SAFETY: as above; `y` may be an operand.
+        unsafe { self.0.call(&args) }
+    }
+}
+
+/// The two numbers of `reduction` over `x`; `shift` is that of moments.
+pub(crate) fn reduce(worker: &Worker<'_>, reduction: Reduction, x: &[f32], shift: f64) -> Option<[f64; 2]> {
+    let kernel = find(worker, REDUCE_F32, reduction)?;
+    let mut result = [0.0; 2];
+    // SAFETY: the slice has so many numbers, and `result` is ours.
+    unsafe { kernel.call(&reduce_f32::Args { x: x.as_ptr(), len: x.len(), shift, result: &mut result }) };
+    Some(result)
+}
+
+/// `y = exp(y - shift)`; the sum of the new `y`.
+pub(crate) fn exp_sum(worker: &Worker<'_>, y: &mut [f32], shift: f32) -> Option<f64> {
+    let kernel = find(worker, EXP_SUM_F32, ())?;
+    let mut sum = 0.0;
+    let args = exp_sum_f32::Args { x: y.as_ptr(), y: y.as_mut_ptr(), len: y.len(), shift, sum: &mut sum };
+    // SAFETY: `y` is both operand and result, and `sum` is ours.
+    unsafe { kernel.call(&args) };
+    Some(sum)
+}
+
+/// `y = ((y - mean) - residue) * scale * gamma + beta`
+pub(crate) struct Normalize<'w>(Armed<'w, NormalizeF32>);
+
+impl<'w> Normalize<'w> {
+    pub fn new(worker: &Worker<'w>) -> Option<Self> {
+        find(worker, NORMALIZE_F32, ()).map(Self)
+    }
+
+    /// # Panics
+    /// When a weight that is given has another length than `y`.
+    pub fn map(&self, y: &mut [f32], [mean, residue, scale]: [f32; 3], gamma: Option<&[f32]>, beta: Option<&[f32]>) {
+        let weights = |weights: Option<&[f32]>| {
+            weights.map_or(std::ptr::null(), |weights| {
+                assert_eq!(weights.len(), y.len());
+                weights.as_ptr()
+            })
+        };
+        let (gamma, beta, len) = (weights(gamma), weights(beta), y.len());
+        let args = normalize_f32::Args { x: y.as_ptr(), y: y.as_mut_ptr(), gamma, beta, len, mean, residue, scale };
+        // SAFETY: `y` is both operand and result, and the weights are null or as long.
+        unsafe { self.0.call(&args) }
+    }
+}
+
+/// `y = saturate(round_half_even(x / scale) + zero_point)` in u8, its bits `flip` flipped.
+///
+/// # Panics
+/// When the lengths differ.
+pub(crate) fn quantize(worker: &Worker<'_>, x: &[f32], y: &mut [u8], scale: f32, zero_point: u8, flip: u8) -> bool {
+    assert_eq!(x.len(), y.len());
+    let zero_point = zero_point.into();
+    let args = quantize_f32_u8::Args { x: x.as_ptr(), y: y.as_mut_ptr(), len: y.len(), scale, zero_point, flip };
+    // SAFETY: both slices have so many numbers.
+    find(worker, QUANTIZE_F32_U8, ()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+}
+
+/// The columns of a block of integer sums: what belongs to each.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'a> {
+    pub sums: &'a [i32],
+    /// Empty when all are 0.
+    pub zero_points: &'a [i32],
+    pub scales: &'a [f32],
+}
+
+/// `y = float(sum - az s - bz r) * (a_scale b_scale)`
+///
+/// # Panics
+/// When an operand has another length than `y`.
+pub(crate) fn rescale(
+    worker: &Worker<'_>,
+    sums: &[i32],
+    columns: Columns<'_>,
+    [a_zero_point, row_sum]: [i32; 2],
+    a_scale: f32,
+    y: &mut [f32],
+) -> bool {
+    let (len, zero_points) = (y.len(), columns.zero_points);
+    assert!([sums.len(), columns.sums.len(), columns.scales.len()] == [len; 3]);
+    assert!(zero_points.is_empty() || zero_points.len() == len);
+    let args = rescale_i32_f32::Args {
+        sums: sums.as_ptr(),
+        column_sums: columns.sums.as_ptr(),
+        b_zero_points: if zero_points.is_empty() { std::ptr::null() } else { zero_points.as_ptr() },
+        b_scales: columns.scales.as_ptr(),
+        y: y.as_mut_ptr(),
+        len,
+        a_zero_point,
+        row_sum,
+        a_scale,
+    };
+    // SAFETY: all operands are as long as `y`.
+    find(worker, RESCALE_I32_F32, ()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+}
+
+/// # Panics
+/// When the lengths differ.
+pub(crate) fn widen(worker: &Worker<'_>, x: &[f16], y: &mut [f32]) -> bool {
+    assert_eq!(x.len(), y.len());
+    let args = convert_f16_f32::Args { x: x.as_ptr(), y: y.as_mut_ptr(), len: y.len() };
+    // SAFETY: both slices have so many numbers.
+    find(worker, CONVERT_F16_F32, ()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+}
+
+/// # Panics
+/// When the lengths differ.
+pub(crate) fn narrow(worker: &Worker<'_>, x: &[f32], y: &mut [f16]) -> bool {
+    assert_eq!(x.len(), y.len());
+    let args = convert_f32_f16::Args { x: x.as_ptr(), y: y.as_mut_ptr(), len: y.len() };
+    // SAFETY: both slices have so many numbers.
+    find(worker, CONVERT_F32_F16, ()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+}
+
+/// Row `r` of `y`, `y_stride` elements behind the row before, takes element `r` of each of `columns` columns of `x`, which
+/// are `x_stride` elements apart.
+///
+/// # Panics
+/// When an operand is too short.
+pub(crate) fn transpose<T: bytemuck::Pod>(
+    worker: &Worker<'_>,
+    x: &[T],
+    x_stride: usize,
+    y: &mut [T],
+    y_stride: usize,
+    [rows, columns]: [usize; 2],
+) -> bool {
+    if rows == 0 || columns == 0 {
+        return true;
+    }
+    assert!(x.len() >= (columns - 1) * x_stride + rows && y.len() >= (rows - 1) * y_stride + columns);
+    let args = transpose::Args {
+        x: x.as_ptr().cast(),
+        x_stride: (x_stride * size_of::<T>()) as isize,
+        y: y.as_mut_ptr().cast(),
+        y_stride: y_stride * size_of::<T>(),
+        rows,
+        columns,
+    };
+    // SAFETY: the assertion makes both operands long enough.
+    find(worker, TRANSPOSE, size_of::<T>()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+}
