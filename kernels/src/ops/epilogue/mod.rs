@@ -12,6 +12,8 @@ use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Elem, Isa, Simd, SimdOp, SimdUnaryOp};
 use rten_vecmath::{ApproxGelu, Sigmoid, Silu, Swish, Tanh};
 
+use vectors::Vectors;
+
 use crate::host::Gelu;
 use crate::rt::Worker;
 use crate::tape::{Io, SharedOut};
@@ -107,9 +109,11 @@ impl Epilogue {
         out: SharedOut<'_, f32>,
         n: usize,
     ) {
-        if let Some(vectors) = vectors::Vectors::new(worker, self) {
-            // SAFETY: the caller's promise.
-            return unsafe { vectors.store(worker, self, &accumulators, block, operands, out, n) };
+        // SAFETY: the caller's promise.
+        let in_vectors =
+            |vectors: Vectors<'_>| unsafe { vectors.store(worker, &accumulators, block, operands, out, n) };
+        if Vectors::new(worker, self).is_some_and(in_vectors) {
+            return;
         }
         macro_rules! store {
             ($activation:expr) => {
@@ -170,8 +174,10 @@ pub(crate) trait Accumulators {
     /// Elements `column..column + lanes` of a row, both counted inside the block; further lanes hold anything.
     fn load<I: Isa>(&self, isa: I, row: usize, column: usize, lanes: usize) -> I::F32;
 
-    /// The first elements of a row of the block, on a core with vectors.
-    fn row(&self, worker: &Worker<'_>, row: usize, y: &mut [f32]);
+    /// The first elements of a row of the block, on a core with vectors; `false` when there is no such form.
+    fn row(&self, _worker: &Worker<'_>, _row: usize, _y: &mut [f32]) -> bool {
+        false
+    }
 }
 
 /// Sums that are final already: row-major, with `columns` in a row, those of the block first.
@@ -186,8 +192,9 @@ impl Accumulators for Tile<'_> {
         load(isa.f32(), &self.sums[row * self.columns + column..], lanes)
     }
 
-    fn row(&self, _worker: &Worker<'_>, row: usize, y: &mut [f32]) {
+    fn row(&self, _worker: &Worker<'_>, row: usize, y: &mut [f32]) -> bool {
         y.copy_from_slice(&self.sums[row * self.columns..][..y.len()]);
+        true
     }
 }
 

@@ -7,6 +7,7 @@ use crate::vector;
 
 /// The kernels of one epilogue on a core with vectors; each goes over a row of the block while that is in the cache.
 pub(super) struct Vectors<'w> {
+    epilogue: Epilogue,
     add: vector::Binary<'w>,
     sub: vector::Binary<'w>,
     activation: Option<vector::Unary<'w>>,
@@ -23,32 +24,33 @@ impl<'w> Vectors<'w> {
             None => None,
         };
         let (add, sub) = (vector::Binary::new(worker, Binary::Add)?, vector::Binary::new(worker, Binary::Sub)?);
-        Some(Self { add, sub, activation })
+        Some(Self { epilogue: *epilogue, add, sub, activation })
     }
 
-    /// As [`Epilogue::store`].
+    /// As [`Epilogue::store`]; `false` when the accumulators have no vector form, before anything is stored.
     ///
     /// # Safety
     /// That of [`Epilogue::store`].
     pub unsafe fn store<A: Accumulators>(
         &self,
         worker: &Worker<'_>,
-        epilogue: &Epilogue,
         accumulators: &A,
         block: &Block,
         operands: &EpilogueOperands<'_>,
         out: SharedOut<'_, f32>,
         n: usize,
-    ) {
+    ) -> bool {
         let Block { rows, columns } = block;
         for row in rows.clone() {
             // SAFETY: `Epilogue::store`'s contract makes the block ours, and rows do not overlap.
             let y = unsafe { out.range(row * n + columns.start..row * n + columns.end) };
-            accumulators.row(worker, row - rows.start, y);
-            if epilogue.bias {
+            if !accumulators.row(worker, row - rows.start, y) {
+                return false;
+            }
+            if self.epilogue.bias {
                 self.add.map_in_place(y, &operands.bias[columns.clone()]);
             }
-            let residual = |position| epilogue.residual.filter(|residual| residual.position == position);
+            let residual = |position| self.epilogue.residual.filter(|residual| residual.position == position);
             if let Some(residual) = residual(Position::BeforeActivation) {
                 self.add_residual(residual, operands, row, columns.start, y);
             }
@@ -59,6 +61,7 @@ impl<'w> Vectors<'w> {
                 self.add_residual(residual, operands, row, columns.start, y);
             }
         }
+        true
     }
 
     fn add_residual(

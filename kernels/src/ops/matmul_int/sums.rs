@@ -62,7 +62,7 @@ impl Accumulators for Scaled<'_> {
         ops.mul(isa.i32().to_float(self.sums.load(isa, row, column, lanes)), scales)
     }
 
-    fn row(&self, worker: &Worker<'_>, row: usize, y: &mut [f32]) {
+    fn row(&self, worker: &Worker<'_>, row: usize, y: &mut [f32]) -> bool {
         let (sums, len) = (&self.sums, y.len());
         let columns = vector::Columns {
             sums: &sums.column_sums[..len],
@@ -71,7 +71,7 @@ impl Accumulators for Scaled<'_> {
         };
         // Without zero points of columns the sums of rows may be left out.
         let of_row = [sums.a_zero_points[row], if columns.zero_points.is_empty() { 0 } else { sums.row_sums[row] }];
-        vector::rescale(worker, &sums.sums[row * sums.columns..][..len], columns, of_row, self.a_scale, y);
+        vector::rescale(worker, &sums.sums[row * sums.columns..][..len], columns, of_row, self.a_scale, y)
     }
 }
 

@@ -65,7 +65,7 @@ impl Driver for MatMulNBits {
         let a = &io.input::<f32>(0)[rows.start * shape.k()..rows.end * shape.k()];
         let operands = self.epilogue.operands(io, 1);
         self.epilogue.check(self.m, shape.n(), &operands);
-        let part = Part { rows, panels, a, operands, out: io.output(0) };
+        let part = Part { worker, rows, panels, a, operands, out: io.output(0) };
         let mut scratch = Scratch::new(scratch);
         let tile = scratch.take(self.rows() * STRIP);
         if self.unpacks() { self.run_unpacked(&part, tile, scratch) } else { self.run_packed(&part, tile, scratch) }
@@ -74,6 +74,7 @@ impl Driver for MatMulNBits {
 
 /// What one rank does.
 struct Part<'a> {
+    worker: &'a Worker<'a>,
     rows: Range<usize>,
     panels: Range<usize>,
     /// These rows.
@@ -124,6 +125,6 @@ impl MatMulNBits {
         let shape = self.weights.shape();
         let block = Block { rows, columns: columns(shape, &strip) };
         // SAFETY: the blocks of ranks, rows and strips are disjoint.
-        unsafe { self.epilogue.store(sums, &block, &part.operands, part.out, shape.n()) }
+        unsafe { self.epilogue.store(part.worker, sums, &block, &part.operands, part.out, shape.n()) }
     }
 }

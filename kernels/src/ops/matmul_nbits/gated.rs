@@ -85,7 +85,7 @@ impl Driver for GatedNBits {
             for strip in chunks(panels.clone(), STRIP_PANELS) {
                 left.multiply(&self.weights[0], strip.clone(), gate)?;
                 left.multiply(&self.weights[1], strip.clone(), up)?;
-                self.store(io, [gate, up], &Block { rows: rows.clone(), columns: columns(shape, &strip) });
+                self.store(worker, io, [gate, up], &Block { rows: rows.clone(), columns: columns(shape, &strip) });
             }
         }
         Ok(())
@@ -94,7 +94,7 @@ impl Driver for GatedNBits {
 
 impl GatedNBits {
     /// Stores a block of the output, whose products are `tiles`.
-    fn store(&self, io: &Io<'_>, tiles: [&[f32]; 2], block: &Block) {
+    fn store(&self, worker: &Worker<'_>, io: &Io<'_>, tiles: [&[f32]; 2], block: &Block) {
         let bias = |index: usize, operand: usize| -> &[f32] {
             if self.biases[index] { &io.input(operand)[block.columns.clone()] } else { &[] }
         };
@@ -104,7 +104,7 @@ impl GatedNBits {
         macro_rules! store {
             ($gate:expr) => {
                 // SAFETY: the blocks of ranks, rows and strips are disjoint.
-                unsafe { Epilogue::NONE.store(Gated { gate: $gate, sums }, block, &operands, out, n) }
+                unsafe { Epilogue::NONE.store(worker, Gated { gate: $gate, sums }, block, &operands, out, n) }
             };
         }
         match self.gate {
