@@ -78,7 +78,7 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     Ok(Box::new(Attention {
         target: *cx.target(),
         dtype,
-        weights: product::pack_f32(cx, weights, false),
+        weights: product::pack_float(cx, weights, false),
         heads,
         widths,
         scale: cx.attr_float("scale", 0.0)?,
@@ -122,7 +122,7 @@ impl Op for Attention {
         let (rows, projected) = output_dims(&input, &self.weights, false)?;
         let ending = Ending { bias: b.has_input(2).then_some(2), ..Ending::default() };
         let (epilogue, operands) = ending.bind(b, &projected)?;
-        let mut inputs = vec![b.input_f32(0)?];
+        let mut inputs = vec![product::left_hand_side(b, &self.weights)?];
         inputs.extend(operands);
         let columns = self.weights.n();
         let qkv = b.temp(DType::F32, rows * columns)?;

@@ -45,7 +45,7 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     let transposed = [cx.attr_bool("transA", false)?, cx.attr_bool("transB", false)?];
     // A left-hand side of unknown rank could be anything that a linear layer takes.
     if let (Some(b), Some(2)) = (product::constant_matrix(cx, 1), cx.rank(0)) {
-        let weights = product::pack_f32(cx, b, transposed[1]);
+        let weights = product::pack_float(cx, b, transposed[1]);
         let target = *cx.target();
         return Ok(Box::new(Linear { target, dtype, weights, a_transposed: transposed[0], alpha, ending }));
     }

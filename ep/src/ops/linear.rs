@@ -96,7 +96,7 @@ fn linear(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     Ok(Box::new(Linear {
         target: *cx.target(),
         dtype,
-        weights: product::pack_f32(cx, b, cx.attr_bool("transB", false)?),
+        weights: product::pack_float(cx, b, cx.attr_bool("transB", false)?),
         a_transposed: false,
         alpha: cx.attr_float("alpha", 1.0)?,
         ending: ending(cx, 2)?,
@@ -122,7 +122,7 @@ impl Op for Linear {
 
     fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
         let (m, out) = output_dims(&b.dims(0)?, &self.weights, self.a_transposed)?;
-        let a = b.input_f32(0)?;
+        let a = product::left_hand_side(b, &self.weights)?;
         self.ending.output(b, self.dtype, &out, |b, epilogue, operands, y| {
             let driver =
                 MatMul::new(&self.target, m, self.a_transposed, self.alpha, Arc::clone(&self.weights), epilogue);

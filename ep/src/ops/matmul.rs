@@ -58,7 +58,7 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     if let (Some(weight), false, false) = (product::constant_matrix(cx, 1), b.batch_transposed, a.batch_transposed)
         && (!a.transposed || cx.rank(0) == Some(2))
     {
-        let weights = product::pack_f32(cx, weight, b.transposed);
+        let weights = product::pack_float(cx, weight, b.transposed);
         let ending = Ending::default();
         let target = *cx.target();
         return Ok(Box::new(Linear { target, dtype, weights, a_transposed: a.transposed, alpha, ending }));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use half::f16;
 use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
 use kernels::ops::broadcast::broadcast_dims;
 use kernels::ops::epilogue::{Activation, Epilogue, Position, Residual};
@@ -19,8 +20,12 @@ pub(super) fn constant_matrix<'a, 'w>(cx: &Lower<'a, 'w>, index: usize) -> Optio
     cx.constant(index).filter(|tensor| tensor.dims.len() == 2)
 }
 
-/// Packs a constant f32 or f16 matrix, `[n, k]` when `transposed` and `[k, n]` otherwise.
-pub(super) fn pack_f32(cx: &Lower<'_, '_>, b: &Tensor<'_>, transposed: bool) -> Arc<PackedWeights> {
+/// Packs a constant f32 or f16 matrix, `[n, k]` when `transposed` and `[k, n]` otherwise. An f16 matrix stays f16 where the
+/// target multiplies f16; [`left_hand_side`] then does not widen the other operand either.
+pub(super) fn pack_float(cx: &Lower<'_, '_>, b: &Tensor<'_>, transposed: bool) -> Arc<PackedWeights> {
+    if let (Some(values), Some(layout)) = (b.values::<f16>(), select::f16_layout(cx.target())) {
+        return pack(cx, b, layout, transposed, |pack| pack(WeightData::F16(&values)));
+    }
     let layout = select::f32_layout(cx.target());
     pack(cx, b, layout, transposed, |pack| {
         let values = match b.values::<f32>() {
@@ -29,6 +34,11 @@ pub(super) fn pack_f32(cx: &Lower<'_, '_>, b: &Tensor<'_>, transposed: bool) -> 
         };
         pack(WeightData::F32(&values))
     })
+}
+
+/// Input 0 as the product with `weights` reads it.
+pub(super) fn left_hand_side(b: &mut Bind<'_>, weights: &PackedWeights) -> Result<Buf, BindError> {
+    if weights.layout().is_f16() { b.input(0) } else { b.input_f32(0) }
 }
 
 /// Packs a constant i8 or u8 matrix, `[n, k]` when `transposed` and `[k, n]` otherwise.

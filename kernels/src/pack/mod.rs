@@ -72,6 +72,11 @@ impl PackLayout {
         }
     }
 
+    /// Whether both operands of its products are f16.
+    pub const fn is_f16(self) -> bool {
+        matches!(self, PackLayout::F16P32X1 | PackLayout::F16P32X8)
+    }
+
     pub const fn name(self) -> &'static str {
         match self {
             PackLayout::HostF32 => "host_f32",

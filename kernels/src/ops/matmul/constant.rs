@@ -1,6 +1,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use half::f16;
+
 use super::engine::{Engine, columns};
 use crate::driver::{Driver, RunError};
 use crate::isa::Target;
@@ -13,7 +15,7 @@ use crate::tape::Io;
 
 /// `Y[m, n] = epilogue(alpha * A[m, k] x B[k, n])` with constant `B`.
 ///
-/// Inputs: `A` (f32), then the bias and the residual where the epilogue has them. Output: `Y` (f32, row-major).
+/// Inputs: `A` (f32, or f16 where the layout of `B` is), then the bias and the residual where the epilogue has them. Output: `Y` (f32, row-major).
 pub struct MatMul {
     m: usize,
     a_transposed: bool,
@@ -55,7 +57,6 @@ impl Driver for MatMul {
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
         let (m, k, n, strip) = (self.m, self.weights.k(), self.weights.n(), self.engine.strip());
         let strides = if self.a_transposed { [1, m] } else { [k, 1] };
-        let a = Rows { data: io.input::<f32>(0), rows: m, k, strides };
         let operands = self.epilogue.operands(io, 1);
         self.epilogue.check(m, n, &operands);
         let out = io.output::<f32>(0);
@@ -70,7 +71,16 @@ impl Driver for MatMul {
         let packed = scratch.take(self.engine.left_len(block_rows, k));
         for start in rows.clone().step_by(self.engine.rows()) {
             let rows = start..(start + self.engine.rows()).min(rows.end);
-            let left = self.engine.left(a.part(rows.start, rows.len()), packed);
+            let left = match self.engine {
+                Engine::Half(_) => {
+                    let a = Rows { data: io.input::<f16>(0), rows: m, k, strides };
+                    self.engine.left_half(a.part(rows.start, rows.len()), packed)
+                }
+                _ => {
+                    let a = Rows { data: io.input::<f32>(0), rows: m, k, strides };
+                    self.engine.left(a.part(rows.start, rows.len()), packed)
+                }
+            };
             for index in share.clone() {
                 let columns = columns(strip, index, n);
                 let right = self.engine.strip_of(&self.weights, index)?;

@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use half::f16;
 use rten_tensor::Matrix;
 
 use crate::driver::RunError;
@@ -8,25 +9,32 @@ use crate::isa::CoreKind;
 use crate::ops::blocks::Blocks;
 use crate::pack::{PackLayout, PackedWeights, Rows};
 use crate::rt::Worker;
+use crate::ukr::binary_f32::Function;
+use crate::ukr::matmul_f16_f16_f32::MatMulF16F16F32;
 use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
+use crate::vector;
 
 /// What multiplies a strip of columns with a block of rows.
 #[derive(Clone, Copy)]
 pub(in crate::ops) enum Engine {
     Host,
     Blocks(Blocks<MatMulF32F32F32>),
+    /// Both operands are f16.
+    Half(Blocks<MatMulF16F16F32>),
 }
 
 /// Rows of the left-hand side as an engine reads them.
 pub(in crate::ops) enum Left<'a> {
     Host(Matrix<'a, f32>),
     Blocks(&'a [f32]),
+    Half(&'a [f16]),
 }
 
 /// A strip of columns of the right-hand side as an engine reads it.
 pub(in crate::ops) enum Strip<'a> {
     Host(&'a F32Panel),
     Blocks(&'a [f32]),
+    Half(&'a [f16]),
 }
 
 /// Rows of a block of the host engine: two of `rten`'s row blocks, each of eleven tiles of six.
@@ -36,7 +44,8 @@ const HOST_GRAIN: usize = 6;
 
 impl Engine {
     pub fn new(core: CoreKind, layout: PackLayout) -> Self {
-        Blocks::new(core, layout).map_or(Self::Host, Self::Blocks)
+        let half = || Blocks::new(core, layout).map_or(Self::Host, Self::Half);
+        Blocks::new(core, layout).map_or_else(half, Self::Blocks)
     }
 
     /// Name of the variant.
@@ -44,6 +53,7 @@ impl Engine {
         match self {
             Self::Host => "host",
             Self::Blocks(blocks) => blocks.name(),
+            Self::Half(blocks) => blocks.name(),
         }
     }
 
@@ -52,6 +62,7 @@ impl Engine {
         match self {
             Self::Host => host::PANEL,
             Self::Blocks(blocks) => blocks.columns(),
+            Self::Half(blocks) => blocks.columns(),
         }
     }
 
@@ -60,6 +71,7 @@ impl Engine {
         match self {
             Self::Host => HOST_GRAIN,
             Self::Blocks(blocks) => blocks.grain(),
+            Self::Half(blocks) => blocks.grain(),
         }
     }
 
@@ -68,6 +80,7 @@ impl Engine {
         match self {
             Self::Host => HOST_ROWS,
             Self::Blocks(blocks) => blocks.rows(),
+            Self::Half(blocks) => blocks.rows(),
         }
     }
 
@@ -76,6 +89,7 @@ impl Engine {
         match self {
             Self::Host => rows * self.strip(),
             Self::Blocks(blocks) => blocks.tile_rows(rows) * self.strip(),
+            Self::Half(blocks) => blocks.tile_rows(rows) * self.strip(),
         }
     }
 
@@ -84,20 +98,22 @@ impl Engine {
         match self {
             Self::Host => 0,
             Self::Blocks(blocks) => blocks.left_len(rows, k),
+            Self::Half(blocks) => blocks.left_len(rows, k).div_ceil(2),
         }
     }
 
     /// Numbers that packing a strip needs.
     pub fn right_len(self, k: usize) -> usize {
         match self {
-            Self::Host => 0,
+            Self::Host | Self::Half(_) => 0,
             Self::Blocks(blocks) => blocks.panel_len(k),
         }
     }
 
+    /// Rows of an f32 left-hand side.
     pub fn left<'a>(self, rows: Rows<'a, f32>, packed: &'a mut [f32]) -> Left<'a> {
         match self {
-            Self::Host => Left::Host(host::matrix(rows.data, [rows.rows, rows.k], rows.strides)),
+            Self::Host | Self::Half(_) => Left::Host(host::matrix(rows.data, [rows.rows, rows.k], rows.strides)),
             Self::Blocks(blocks) => {
                 blocks.pack_left(rows, packed);
                 Left::Blocks(packed)
@@ -105,18 +121,28 @@ impl Engine {
         }
     }
 
+    /// Rows of an f16 left-hand side, for the engine that reads them.
+    pub fn left_half<'a>(self, rows: Rows<'a, f16>, packed: &'a mut [f32]) -> Left<'a> {
+        let packed: &mut [f16] = bytemuck::cast_slice_mut(packed);
+        if let Self::Half(blocks) = self {
+            blocks.pack_left(rows, packed);
+        }
+        Left::Half(packed)
+    }
+
     /// Strip `index` of `weights`.
     pub fn strip_of(self, weights: &PackedWeights, index: usize) -> Result<Strip<'_>, RunError> {
         match self {
             Self::Host => Ok(Strip::Host(weights.host_f32()?.panel(index))),
             Self::Blocks(blocks) => Ok(Strip::Blocks(weights.panel(blocks.layout(), index)?)),
+            Self::Half(blocks) => Ok(Strip::Half(weights.panel(blocks.layout(), index)?)),
         }
     }
 
     /// Calls `job` with a strip packed from `columns`, which has them as rows.
     pub fn with_strip<R>(self, columns: Rows<'_, f32>, packed: &mut [f32], job: impl FnOnce(Strip<'_>) -> R) -> R {
         match self {
-            Self::Host => {
+            Self::Host | Self::Half(_) => {
                 let [column, depth] = columns.strides;
                 let b = host::matrix(columns.data, [columns.k, columns.rows], [depth, column]);
                 let panel = F32Panel::pack_again(b);
@@ -149,13 +175,27 @@ impl Engine {
             (Self::Blocks(blocks), Left::Blocks(left), Strip::Blocks(panel)) => {
                 let tile = &mut tile[..self.tile_len(rows)];
                 blocks.multiply(worker, left, panel, [rows, k], tile);
-                if alpha != 1.0 {
-                    tile.iter_mut().for_each(|sum| *sum *= alpha);
-                }
+                scale(worker, alpha, tile);
+                Ok(blocks.columns())
+            }
+            (Self::Half(blocks), Left::Half(left), Strip::Half(panel)) => {
+                let tile = &mut tile[..self.tile_len(rows)];
+                blocks.multiply(worker, left, panel, [rows, k], tile);
+                scale(worker, alpha, tile);
                 Ok(blocks.columns())
             }
             _ => Err(RunError::Weights("the operands were packed for another engine".into())),
         }
+    }
+}
+
+fn scale(worker: &Worker<'_>, alpha: f32, tile: &mut [f32]) {
+    if alpha == 1.0 {
+        return;
+    }
+    match vector::Binary::new(worker, Function::Mul) {
+        Some(multiply) => multiply.map_in_place(tile, &[alpha]),
+        None => tile.iter_mut().for_each(|sum| *sum *= alpha),
     }
 }
 

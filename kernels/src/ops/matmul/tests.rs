@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use half::f16;
+
 use super::*;
 use crate::driver::RunError;
 use crate::isa::Target;
@@ -53,6 +55,24 @@ fn products_of_all_shapes_are_right() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn halves_are_multiplied_as_they_are_and_summed_in_f32() {
+    for target in [Target::k1(), Target::k3()] {
+        for [m, k, n] in [[1, 5, 3], [7, 33, 65], [50, 64, 32], [3, 0, 4]] {
+            let halves = |len, seed| floats(len, seed).into_iter().map(f16::from_f32).collect::<Vec<_>>();
+            let (a, b) = (halves(m * k, 1), halves(k * n, 2));
+            let wide = |x: &[f16]| x.iter().map(|x| x.to_f32()).collect::<Vec<_>>();
+            let expected = reference::matmul::matmul(&wide(&a), &wide(&b), m, k, n);
+            let source = WeightSource { data: WeightData::F16(&b), k, n, transposed: false };
+            let weights = PackedWeights::pack(select::f16_layout(&target).unwrap(), source).unwrap();
+            let driver = MatMul::new(&target, m, false, 1.0, Arc::new(weights), Epilogue::NONE);
+            let what = driver.to_string();
+            let y = run_one::<f32>(driver, 2, &[bytemuck::cast_slice(&a)], m * n).unwrap();
+            assert_close(&y, &expected, tolerance(k, 1.0), &what);
         }
     }
 }

@@ -1,0 +1,39 @@
+//! Lanes that run whole models in emulation, the matrix instructions by the emulator.
+
+use std::fs;
+
+use super::cross::Emulation;
+use super::{directory, root};
+use crate::python::{MODEL_PACKAGES, Venv, newest_onnxruntime};
+use crate::{Result, process, workspace};
+
+/// What the tests in `tests/tests/models.rs` read.
+const MODELS: [&str; 3] = ["minilm-fp32", "minilm-dq8", "smollm2-cut-q4"];
+
+/// Runs the models on the processor `cpu` and asserts that `instruction` did the integer products.
+pub fn run(emulation: &Emulation, cpu: &str, instruction: &str) -> Result<()> {
+    let models = build()?;
+    let counts = directory().join("matrix-instructions");
+    let _ = fs::remove_file(&counts);
+    let mut cargo = emulation.test(cpu, Some(&emulation.toolchain.emulator()?));
+    cargo
+        .env("SPACEMIT_EP_LIBRARY", emulation.toolchain.plugin("dev")?)
+        .env("ORT_DYLIB_PATH", root::library(&emulation.root))
+        .env("SPACEMIT_EP_MODELS", models)
+        .env("SPACEMIT_EP_MATRIX", "1")
+        .env("IME_COUNTS", &counts)
+        .args(["--package", "e2e", "--test", "models", "--", "--ignored", "--nocapture", "--test-threads=1"]);
+    process::run(&mut cargo)?;
+    let counts = fs::read_to_string(&counts).map_err(|error| format!("the emulator left no counts: {error}"))?;
+    println!("matrix instructions executed:\n{counts}");
+    let executed = counts.lines().any(|line| line.starts_with(&format!("{instruction} ")));
+    if executed { Ok(()) } else { Err(format!("{instruction} was never executed")) }
+}
+
+/// Builds the model files that are missing and returns their folder.
+fn build() -> Result<std::path::PathBuf> {
+    let venv = Venv::with_onnxruntime(&newest_onnxruntime()?)?;
+    venv.require(MODEL_PACKAGES)?;
+    process::run(venv.python().args(["-m", "models.zoo"]).args(MODELS))?;
+    Ok(workspace::target().join("models"))
+}
