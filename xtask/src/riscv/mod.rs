@@ -3,6 +3,7 @@
 mod apt;
 mod build;
 mod cross;
+mod models;
 mod qemu;
 mod root;
 mod rust;

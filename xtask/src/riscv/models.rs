@@ -4,22 +4,22 @@ use std::fs;
 
 use super::cross::Emulation;
 use super::{directory, root};
-use crate::python::{MODEL_PACKAGES, Venv, newest_onnxruntime};
+use crate::python::{Venv, newest_onnxruntime};
 use crate::{Result, process, workspace};
 
 /// What the tests in `tests/tests/models.rs` read.
-const MODELS: [&str; 3] = ["minilm-fp32", "minilm-dq8", "smollm2-cut-q4"];
+const MODELS: &[&str] = &["minilm-fp32", "minilm-dq8"];
 
 /// Runs the models on the processor `cpu` and asserts that `instruction` did the integer products.
 pub fn run(emulation: &Emulation, cpu: &str, instruction: &str) -> Result<()> {
-    let models = build()?;
+    Venv::with_onnxruntime(&newest_onnxruntime()?)?.build_models(MODELS)?;
     let counts = directory().join("matrix-instructions");
     let _ = fs::remove_file(&counts);
     let mut cargo = emulation.test(cpu, Some(&emulation.toolchain.emulator()?));
     cargo
         .env("SPACEMIT_EP_LIBRARY", emulation.toolchain.plugin("dev")?)
         .env("ORT_DYLIB_PATH", root::library(&emulation.root))
-        .env("SPACEMIT_EP_MODELS", models)
+        .env("SPACEMIT_EP_MODELS", workspace::models())
         .env("SPACEMIT_EP_MATRIX", "1")
         .env("IME_COUNTS", &counts)
         .args(["--package", "e2e", "--test", "models", "--", "--ignored", "--nocapture", "--test-threads=1"]);
@@ -28,12 +28,4 @@ pub fn run(emulation: &Emulation, cpu: &str, instruction: &str) -> Result<()> {
     println!("matrix instructions executed:\n{counts}");
     let executed = counts.lines().any(|line| line.starts_with(&format!("{instruction} ")));
     if executed { Ok(()) } else { Err(format!("{instruction} was never executed")) }
-}
-
-/// Builds the model files that are missing and returns their folder.
-fn build() -> Result<std::path::PathBuf> {
-    let venv = Venv::with_onnxruntime(&newest_onnxruntime()?)?;
-    venv.require(MODEL_PACKAGES)?;
-    process::run(venv.python().args(["-m", "models.zoo"]).args(MODELS))?;
-    Ok(workspace::target().join("models"))
 }

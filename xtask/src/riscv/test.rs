@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::cross::Emulation;
-use super::{qemu, root};
+use super::{models, qemu, root};
 use crate::python::{Venv, newest_onnxruntime};
 use crate::test::DECODERS;
 use crate::{Result, lanes, process, workspace};
@@ -23,6 +23,8 @@ const LANES: &[Lane] = &[
     Lane { name: "plugin-k1", run: |emulation| plugin(emulation, qemu::K1) },
     Lane { name: "plugin-k3", run: |emulation| plugin(emulation, qemu::K3) },
     Lane { name: "plugin-scalar", run: plugin_without_vectors },
+    Lane { name: "models-k1", run: |emulation| models::run(emulation, qemu::K1, "smt.vmadotus") },
+    Lane { name: "models-k3", run: |emulation| models::run(emulation, qemu::K3, "smt.vmadotus") },
 ];
 
 /// Refuses names that no lane has.

@@ -80,7 +80,7 @@ impl Driver for DepthwiseConv {
             let block = Block { rows: plane..plane + 1, columns: first..first + width };
             let sums = Tile { sums: line, columns: width };
             // SAFETY: shares of ranks are disjoint, and each unit is another line of the output.
-            unsafe { self.epilogue.store(sums, &block, &operands, io.output(0), n) };
+            unsafe { self.epilogue.store(worker, sums, &block, &operands, io.output(0), n) };
         }
         Ok(())
     }

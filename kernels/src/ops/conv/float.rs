@@ -131,7 +131,9 @@ impl Conv {
                 let first = part.product * filters;
                 let block = Block { rows: first + rows.start..first + rows.end, columns: part.positions.clone() };
                 // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
-                unsafe { self.epilogue.store(Tile { sums: tile, columns: width }, &block, &operands, io.output(0), n) };
+                unsafe {
+                    self.epilogue.store(worker, Tile { sums: tile, columns: width }, &block, &operands, io.output(0), n)
+                };
             }
             Ok(())
         })
