@@ -4,6 +4,7 @@
 //! soundness of [`Io`], which hands each driver its operands while all ranks run.
 
 mod check;
+mod error;
 mod io;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::SmallVec;
 
 use crate::driver::{Driver, RunError};
-use crate::mem::{AlignedBuf, OutOfMemory, Workspace, WorkspaceReq};
-use crate::rt::{Team, TeamError, Worker};
+use crate::mem::{AlignedBuf, Workspace, WorkspaceReq};
+use crate::rt::{Team, Worker};
 
 use check::{check_step, shareable, waits};
+pub use error::{TapeError, TapeRunError};
 pub use io::Io;
 pub(crate) use io::SharedOut;
 
@@ -67,56 +69,6 @@ pub enum Argument<'a> {
     /// The memory of the output of this index, where [`Tape::may_share`] allows it.
     Output(usize),
 }
-
-/// Why a list of steps is not a tape.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TapeError {
-    /// Step `step` names a buffer that does not exist.
-    UnknownBuffer { step: usize },
-    /// Step `step` writes to a buffer that overlaps another of its operands or is not writable.
-    Aliased { step: usize },
-}
-
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TapeRunError {
-    /// Input or output `index` has `given` bytes, not the `expected` ones.
-    Size {
-        index: usize,
-        given: usize,
-        expected: usize,
-    },
-    /// Input `input` is the memory of an output, which is not allowed for this pair.
-    Shared {
-        input: usize,
-        output: usize,
-    },
-    /// The step with this label failed.
-    Step {
-        label: usize,
-        error: RunError,
-    },
-    Team(TeamError),
-    Memory(OutOfMemory),
-}
-
-impl std::fmt::Display for TapeRunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            TapeRunError::Size { index, given, expected } => {
-                write!(f, "operand {index} has {given} bytes, expected {expected}")
-            }
-            TapeRunError::Shared { input, output } => {
-                write!(f, "input {input} may not be the memory of output {output}")
-            }
-            TapeRunError::Step { error, .. } => error.fmt(f),
-            TapeRunError::Team(error) => error.fmt(f),
-            TapeRunError::Memory(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for TapeRunError {}
 
 impl Tape {
     /// Checks `steps` against `buffers`.

@@ -86,7 +86,9 @@ def test_multi_head_attention(shape, form, unidirectional, bias):
     check(op, feeds, ["y", "pk", "pv"], [y, present_k, present_v], 8 * (head + keys))
 
 
-@pytest.mark.parametrize("batch, queries, keys, heads, head", [(1, 1, 1500, 8, 64), (2, 4, 30, 3, 16), (1, 20, 9, 2, 33)])
+@pytest.mark.parametrize(
+    "batch, queries, keys, heads, head", [(1, 1, 1500, 8, 64), (2, 4, 30, 3, 16), (1, 20, 9, 2, 33)]
+)
 @pytest.mark.parametrize("presents", [False, True])
 def test_cross_attention_to_keys_by_head(batch, queries, keys, heads, head, presents):
     q = random(batch, queries, heads * head, seed=1)
@@ -180,7 +182,11 @@ def rotated(x, cos, sin, interleaved):
     "domain, form", [("", "each"), ("", "gathered"), ("com.microsoft", "each"), ("com.microsoft", "first")]
 )
 def test_rotary_embedding(batch, rows, heads, width, part, interleaved, by_head, domain, form):
-    x, cos, sin = random(batch, rows, heads, width, seed=1), random(12, part // 2, seed=2), random(12, part // 2, seed=3)
+    x, cos, sin = (
+        random(batch, rows, heads, width, seed=1),
+        random(12, part // 2, seed=2),
+        random(12, part // 2, seed=3),
+    )
     ids = np.random.default_rng(4).integers(0, 12, (batch, rows))
     if form == "first":
         ids = (5 + np.arange(rows))[None].repeat(batch, 0)
@@ -202,7 +208,11 @@ def test_rotary_embedding(batch, rows, heads, width, part, interleaved, by_head,
 @pytest.mark.parametrize("interleaved", [0, 1])
 def test_m_rotary_embedding(layout, interleaved):
     batch, rows, heads, width, sections = 2, 3, 2, 16, [3, 3, 2]
-    x, cos, sin = random(batch, rows, heads * width, seed=1), random(20, width // 2, seed=2), random(20, width // 2, seed=3)
+    x, cos, sin = (
+        random(batch, rows, heads * width, seed=1),
+        random(20, width // 2, seed=2),
+        random(20, width // 2, seed=3),
+    )
     ids = np.random.default_rng(4).integers(0, 20, (3, batch, rows))
     section = np.repeat([0, 1, 2], sections)
     if layout:
