@@ -1,4 +1,4 @@
-//! Runs the lanes of `cargo xtask test` one after the other, each in a process with a log file, and sums up.
+//! The lanes of `cargo xtask test`: they run one after the other, each in a process with a log file, and are summed up.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -12,6 +12,18 @@ const PROGRESS: Duration = Duration::from_secs(30);
 /// Lines of the log that a failed lane shows.
 const TAIL: usize = 80;
 
+/// A named part of the tests.
+pub struct Lane {
+    pub name: String,
+    pub run: Box<dyn Fn() -> Result<()>>,
+}
+
+impl Lane {
+    pub fn new(name: &str, run: impl Fn() -> Result<()> + 'static) -> Self {
+        Self { name: name.to_owned(), run: Box::new(run) }
+    }
+}
+
 struct Outcome {
     name: String,
     passed: bool,
@@ -19,24 +31,24 @@ struct Outcome {
     tests: usize,
 }
 
-/// Runs this program with the words `subcommand` and a lane's name for every lane; fails unless all of them pass.
-pub fn run_all(subcommand: &[&str], names: &[String]) -> Result<()> {
+/// Runs `cargo xtask test NAME` for every lane; fails unless all of them pass.
+pub fn run_all(lanes: &[Lane]) -> Result<()> {
     let logs = workspace::target().join("test-logs");
     fs::create_dir_all(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
-    let outcomes: Vec<Outcome> =
-        names.iter().map(|name| run(subcommand, name, &logs.join(format!("{name}.log")))).collect::<Result<_>>()?;
+    let run = |lane: &Lane| run(&lane.name, &logs.join(format!("{}.log", lane.name)));
+    let outcomes: Vec<Outcome> = lanes.iter().map(run).collect::<Result<_>>()?;
     print_summary(&outcomes);
     if outcomes.iter().all(|one| one.passed) { Ok(()) } else { Err("not every lane passed".into()) }
 }
 
-fn run(subcommand: &[&str], name: &str, log: &Path) -> Result<Outcome> {
+fn run(name: &str, log: &Path) -> Result<Outcome> {
     println!("== {name}");
     let program = std::env::current_exe().map_err(|error| format!("cannot tell the path of this program: {error}"))?;
     let start = Instant::now();
     let file = File::create(log).map_err(|error| format!("cannot write {}: {error}", log.display()))?;
     let second = file.try_clone().map_err(|error| format!("cannot write {}: {error}", log.display()))?;
     let mut command = Command::new(program);
-    command.args(subcommand).arg(name).stdout(file).stderr(second);
+    command.args(["test", name]).stdout(file).stderr(second);
     let status = wait(&mut command, start, log)?;
     let text = fs::read_to_string(log).unwrap_or_default();
     let outcome =
@@ -74,11 +86,11 @@ fn tests_passed(log: &str) -> usize {
 }
 
 fn print_summary(outcomes: &[Outcome]) {
-    println!("\n{:18} {:7} {:>7} {:>6}", "lane", "result", "seconds", "tests");
+    println!("\n{:20} {:7} {:>7} {:>6}", "lane", "result", "seconds", "tests");
     for one in outcomes {
         let result = if one.passed { "passed" } else { "FAILED" };
         let tests = if one.tests > 0 { one.tests.to_string() } else { String::new() };
-        println!("{:18} {result:7} {:7.1} {tests:>6}", one.name, one.time.as_secs_f64());
+        println!("{:20} {result:7} {:7.1} {tests:>6}", one.name, one.time.as_secs_f64());
     }
     let passed = outcomes.iter().filter(|one| one.passed).count();
     println!("\n{passed} passed, {} failed", outcomes.len() - passed);

@@ -33,7 +33,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     },
     Subcommand {
         name: "test",
-        arguments: "[LANE ...]",
+        arguments: "[LANE ...] [--require-riscv]",
         about: "everything that tests the project, or only the named lanes",
         run: test::run,
     },
@@ -45,7 +45,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     },
     Subcommand {
         name: "riscv",
-        arguments: "setup|build|test [LANE ...] [--require-riscv]",
+        arguments: "setup|build|test [LANE ...]|counts",
         about: "cross-build the plugin for SpacemiT's boards, or test it in QEMU",
         run: riscv::run,
     },

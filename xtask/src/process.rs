@@ -10,10 +10,11 @@ pub fn run(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", describe(command))) }
 }
 
-/// Runs `command` to its end and returns what it wrote to standard output.
+/// Runs `command` to its end and returns what it wrote to standard output; shows that where it fails.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| cannot_start(command, &error))?;
     if !output.status.success() {
+        print!("{}", String::from_utf8_lossy(&output.stdout));
         return Err(format!("{} ended with {}", describe(command), output.status));
     }
     String::from_utf8(output.stdout).map_err(|_| format!("{} wrote something other than text", describe(command)))

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use crate::lanes::{Lane, run_all};
 use crate::python::{GENAI, MIDDLE_ONNXRUNTIMES, MODEL_PACKAGES, OLDEST_ONNXRUNTIME, ONNX, Venv, newest_onnxruntime};
-use crate::{Result, lanes, licences, plugin, process, workspace};
+use crate::{Result, licences, plugin, process, riscv, workspace};
 
 /// The onnx whose operator sets the oldest onnxruntime knows.
 const ONNX_OF_OLDEST: &str = "onnx==1.20.1";
@@ -21,51 +22,64 @@ const CLAIMS_IN_BODIES: &str = "only_the_control_flow_node_is_left_to_the_cpu";
 /// The lane that is run only when it is named: it builds whole language models.
 const LONG: &str = "python-long";
 
-struct Lane {
-    name: String,
-    run: Box<dyn Fn() -> Result<()>>,
-}
+/// The flag that makes it a failure when this machine cannot run the lanes of RISC-V.
+const REQUIRE: &str = "--require-riscv";
 
 /// Runs one lane here when one is named, else the named lanes, or all but the long one, each in a process of its own.
 pub fn run(arguments: &[String]) -> Result<()> {
-    let lanes = lanes();
-    for name in arguments {
-        if !lanes.iter().any(|lane| lane.name == *name) {
-            let known: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
-            return Err(format!("there is no lane {name}; there are: {}", known.join(", ")));
+    let (flags, names): (Vec<&str>, Vec<&str>) =
+        arguments.iter().map(String::as_str).partition(|word| word.starts_with('-'));
+    if let Some(flag) = flags.iter().find(|flag| **flag != REQUIRE) {
+        return Err(format!("test knows the flag {REQUIRE}, not {flag}"));
+    }
+    let mut chosen = choose(lanes(), &names)?;
+    let obstacle = if chosen.iter().any(riscv::is_emulated) { riscv::prepare()? } else { None };
+    let mut left_out = Vec::new();
+    if let Some(obstacle) = &obstacle {
+        if !flags.is_empty() {
+            return Err(obstacle.clone());
         }
+        left_out = chosen.extract_if(.., |lane| riscv::is_emulated(lane)).map(|lane| lane.name).collect();
     }
-    if let [name] = arguments {
-        return lanes.iter().filter(|lane| lane.name == *name).try_for_each(|lane| (lane.run)());
-    }
-    let names = match arguments {
-        [] => lanes.into_iter().map(|lane| lane.name).filter(|name| name != LONG).collect(),
-        _ => arguments.to_vec(),
+    let result = match chosen.as_slice() {
+        [] => Ok(()),
+        [lane] if names.len() == 1 => (lane.run)(),
+        lanes => run_all(lanes),
     };
-    lanes::run_all(&["test"], &names)
+    if let Some(obstacle) = obstacle {
+        println!("NOT RUN: {}, because {obstacle}", left_out.join(", "));
+    }
+    result
+}
+
+/// The lanes of these names, or all but the long one when none is named.
+fn choose(lanes: Vec<Lane>, names: &[&str]) -> Result<Vec<Lane>> {
+    if let Some(name) = names.iter().find(|name| !lanes.iter().any(|lane| lane.name == **name)) {
+        let known: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
+        return Err(format!("there is no lane {name}; there are: {}", known.join(", ")));
+    }
+    let is_chosen = |name: &str| if names.is_empty() { name != LONG } else { names.contains(&name) };
+    Ok(lanes.into_iter().filter(|lane| is_chosen(&lane.name)).collect())
 }
 
 fn lanes() -> Vec<Lane> {
     let mut lanes = vec![
-        lane("rustfmt", || cargo(&["fmt", "--all", "--check"])),
-        lane("licences", licences::check),
-        lane("ruff", ruff),
-        lane("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
-        lane("rust", rust),
-        lane("python", || models("not long")),
-        lane(LONG, || models("long")),
+        Lane::new("rustfmt", || cargo(&["fmt", "--all", "--check"])),
+        Lane::new("licences", licences::check),
+        Lane::new("ruff", ruff),
+        Lane::new("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+        Lane::new("rust", rust),
+        Lane::new("python", || models("not long")),
+        Lane::new(LONG, || models("long")),
     ];
     for version in [OLDEST_ONNXRUNTIME].iter().chain(MIDDLE_ONNXRUNTIMES) {
-        lanes.push(lane(&format!("boundary-{version}"), || boundary(version)));
-        lanes.push(lane(&format!("python-{version}"), || python(version, &[], TESTS_OF_ALL_VERSIONS)));
+        lanes.push(Lane::new(&format!("boundary-{version}"), || boundary(version)));
+        lanes.push(Lane::new(&format!("python-{version}"), || python(version, &[], TESTS_OF_ALL_VERSIONS)));
     }
-    lanes.push(lane("conformance", || conformance(&newest_onnxruntime()?, &[])));
-    lanes.push(lane("conformance-oldest", || conformance(OLDEST_ONNXRUNTIME, &["--no-table"])));
+    lanes.push(Lane::new("conformance", || conformance(&newest_onnxruntime()?, &[])));
+    lanes.push(Lane::new("conformance-oldest", || conformance(OLDEST_ONNXRUNTIME, &["--no-table"])));
+    lanes.extend(riscv::lanes());
     lanes
-}
-
-fn lane(name: &str, run: impl Fn() -> Result<()> + 'static) -> Lane {
-    Lane { name: name.to_owned(), run: Box::new(run) }
 }
 
 fn cargo(arguments: &[&str]) -> Result<()> {

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use super::Engine;
@@ -67,6 +68,21 @@ impl Needs {
     }
 }
 
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.engine {
+            Engine::Scalar => return f.write_str("any core"),
+            Engine::Host => return f.write_str("another machine"),
+            Engine::Rvv if self.f16 => "Zvfh",
+            Engine::Rvv => "RVV",
+            Engine::Ime1 => "IME1",
+            Engine::Ime2 => "IME2",
+        })?;
+        let (least, most) = (self.vlen.start(), self.vlen.end());
+        if least == most { write!(f, ", VLEN {least}") } else { write!(f, ", VLEN {least} or more") }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +104,8 @@ mod tests {
             assert_eq!(met, [on_k1, on_k3, on_scalar], "{needs:?}");
         }
         assert!(!Needs::ZVFH.met_by(Isa { f16: false, ..k1 }));
+        let words = [Needs::SCALAR, Needs::ZVFH, Needs::IME1].map(|needs| needs.to_string());
+        assert_eq!(words, ["any core", "Zvfh, VLEN 128 or more", "IME1, VLEN 256"]);
         assert_eq!(k1.and(k3), Isa::SCALAR);
         assert_eq!(k1.and(CoreKind::X60.isa()), CoreKind::X60.isa());
     }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::directory;
 use super::rust::{TARGET, Toolchain};
+use super::{directory, qemu, root};
 use crate::{Result, process, workspace};
 
 /// Seconds after which a test program counts as hung.
@@ -31,6 +31,12 @@ impl Toolchain {
         self.library("ime-preload", "dev")
     }
 
+    /// Builds an example and returns its path.
+    pub fn example(&self, package: &str, name: &str) -> Result<PathBuf> {
+        process::run(self.cargo("build").args(["--package", package, "--example", name]))?;
+        Ok(target().join(TARGET).join("debug/examples").join(name))
+    }
+
     fn library(&self, package: &str, profile: &str) -> Result<PathBuf> {
         process::run(self.cargo("build").args(["--profile", profile, "--package", package]))?;
         let folder = if profile == "dev" { "debug" } else { profile };
@@ -48,16 +54,33 @@ pub struct Emulation {
 }
 
 impl Emulation {
-    /// A `cargo test` whose programs run on the processor `cpu` in the riscv64 tree, with a library preloaded.
+    /// Finds or makes all of it.
+    pub fn prepare() -> Result<Self> {
+        Ok(Self { toolchain: Toolchain::prepare()?, qemu: qemu::prepare()?, root: root::prepare()? })
+    }
+
+    /// A `cargo test` whose programs run as those of [`Emulation::command`] do.
     pub fn test(&self, cpu: &str, preload: Option<&Path>) -> Command {
-        let Emulation { toolchain, qemu, root } = self;
-        let mut runner = format!("\"timeout\", \"{TIMEOUT}\", {qemu:?}, \"-cpu\", \"{cpu}\", \"-L\", {root:?}");
-        if let Some(library) = preload {
-            runner += &format!(", \"-E\", {:?}", format!("LD_PRELOAD={}", library.display()));
-        }
-        let mut cargo = toolchain.cargo("test");
-        cargo.args(["--config", &format!("target.{TARGET}.runner=[{runner}]")]);
+        let mut cargo = self.toolchain.cargo("test");
+        cargo.args(["--config", &format!("target.{TARGET}.runner={:?}", self.words(cpu, preload))]);
         cargo
+    }
+
+    /// A command to which a program is added that runs on the processor `cpu` in the riscv64 tree, with a library preloaded.
+    pub fn command(&self, cpu: &str, preload: Option<&Path>) -> Command {
+        let mut command = Command::new("timeout");
+        command.args(&self.words(cpu, preload)[1..]);
+        command
+    }
+
+    fn words(&self, cpu: &str, preload: Option<&Path>) -> Vec<String> {
+        let path = |path: &Path| path.display().to_string();
+        let mut words = ["timeout", TIMEOUT].map(str::to_owned).to_vec();
+        words.extend([path(&self.qemu), "-cpu".into(), cpu.into(), "-L".into(), path(&self.root)]);
+        if let Some(library) = preload {
+            words.extend(["-E".into(), format!("LD_PRELOAD={}", library.display())]);
+        }
+        words
     }
 }
 

@@ -2,8 +2,11 @@
 
 mod apt;
 mod build;
+mod counts;
 mod cross;
+mod grid;
 mod models;
+mod python;
 mod qemu;
 mod root;
 mod rust;
@@ -14,39 +17,36 @@ use std::path::{Path, PathBuf};
 
 use cross::Emulation;
 use rust::Toolchain;
+pub use test::{is_emulated, lanes};
 
 use crate::{Result, workspace};
 
-/// The flag that makes it a failure when this machine cannot run the command.
-const REQUIRE: &str = "--require-riscv";
-
-/// `cargo xtask riscv setup | build | test`
+/// `cargo xtask riscv setup | build | test [LANE ...] | counts`; lanes are named without `riscv-`.
 pub fn run(arguments: &[String]) -> Result<()> {
-    let required = arguments.iter().any(|one| one == REQUIRE);
-    let words: Vec<&str> = arguments.iter().map(String::as_str).filter(|one| *one != REQUIRE).collect();
-    let (action, lanes) = words.split_first().ok_or("riscv needs setup, build or test")?;
-    match *action {
-        "setup" | "build" if !lanes.is_empty() => return Err(format!("riscv {action} takes no argument {}", lanes[0])),
-        "setup" | "build" => {}
-        "test" => test::check_names(lanes)?,
-        _ => return Err(format!("riscv knows setup, build and test, not {action}")),
+    let (action, rest) = arguments.split_first().ok_or("riscv needs setup, build, test or counts")?;
+    match (action.as_str(), rest) {
+        ("setup", []) => prepare()?.map_or(Ok(()), Err),
+        ("build", []) => match obstacle(false) {
+            None => build::run(&Toolchain::prepare()?),
+            Some(obstacle) => Err(obstacle),
+        },
+        ("counts", []) => crate::test::run(&test::arguments(&arguments[..1])),
+        ("test", words) => crate::test::run(&test::arguments(words)),
+        ("setup" | "build" | "counts", [word, ..]) => Err(format!("riscv {action} takes no argument {word}")),
+        _ => Err(format!("riscv knows setup, build, test and counts, not {action}")),
     }
-    if let Some(obstacle) = obstacle(*action != "build") {
-        if required {
-            return Err(obstacle);
-        }
-        println!("riscv {action} was NOT RUN: {obstacle}");
-        return Ok(());
-    }
-    let toolchain = Toolchain::prepare()?;
-    if *action == "build" {
-        return build::run(&toolchain);
-    }
-    let emulation = Emulation { toolchain, qemu: qemu::prepare()?, root: root::prepare()? };
-    if *action == "test" { test::run(&emulation, lanes) } else { Ok(()) }
 }
 
-/// Why this machine cannot build, or also not emulate, if it cannot.
+/// Makes ready what emulation needs; returns why this machine cannot do it, if it cannot.
+pub fn prepare() -> Result<Option<String>> {
+    let obstacle = obstacle(true);
+    if obstacle.is_none() {
+        Emulation::prepare()?;
+    }
+    Ok(obstacle)
+}
+
+/// Why this machine cannot build, or also emulate, if it cannot. Missing packages are installed where that is possible.
 fn obstacle(emulation: bool) -> Option<String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Some("it needs Linux on x86-64".into());

@@ -19,6 +19,17 @@ pub const K3: &str = "rv64,v=true,vlen=1024,elen=64,zvfh=true,zfh=true,zfa=true,
 /// A 64-bit core without vectors.
 pub const SCALAR: &str = "rv64,v=false";
 
+/// A processor with vector registers of `vlen` bits that leaves nothing as a kernel may hope for: elements of the tail and
+/// masked-off elements become ones, and `vsetvl` answers the shortest length that the specification allows.
+pub fn strict(vlen: usize) -> String {
+    let processor = match vlen {
+        256 => K1.to_owned(),
+        1024 => K3.to_owned(),
+        _ => format!("rv64,v=true,vlen={vlen},elen=64,zvfh=true,zfh=true"),
+    };
+    processor + ",rvv_ta_all_1s=true,rvv_ma_all_1s=true,rvv_vl_half_avl=true"
+}
+
 /// The oldest release that knows these processors.
 const OLDEST: u32 = 10;
 const SOURCE: &str = "Debian stable's qemu-user";

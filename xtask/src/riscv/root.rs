@@ -1,6 +1,7 @@
-//! A riscv64 file tree with ONNX Runtime.
+//! A riscv64 file tree with ONNX Runtime and Python.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,13 +10,22 @@ use crate::{Result, process};
 
 /// Folder with a packed tree, which is preferred to a download.
 const CACHE_VARIABLE: &str = "SPACEMIT_EP_RISCV_CACHE";
-/// Its names in that folder: ONNX Runtime alone, or with Python too.
-const PACKED: [&str; 2] = ["root-min.tar.xz", "root-testing.tar.xz"];
+/// The packed tree in that folder, and its checksum.
+const PACKED: &str = "root-testing.tar.xz";
+const SHA256: &str = "34b5106388a0fe5b81a78724f55116861adf0152b552584b56e7d9a95461302c";
+
 /// ONNX Runtime's library in the tree: the oldest version that can load providers.
 const LIBRARY: &str = "usr/lib/riscv64-linux-gnu/libonnxruntime.so.1.23.2";
-/// Debian's suites that have it, and its package.
+const PYTHON: &str = "usr/bin/python3";
+/// Debian's suites that have it, and the packages.
 const SUITES: [&str; 2] = ["testing", "sid"];
-const PACKAGE: &str = "libonnxruntime1.23";
+const PACKAGES: &str = "libonnxruntime1.23,python3,python3-numpy,python3-onnx,python3-onnxruntime";
+/// Links that the packages' installation would make.
+const LINKS: [(&str, &str); 3] = [
+    ("lib", "usr/lib"),
+    ("usr/lib/riscv64-linux-gnu/libblas.so.3", "blas/libblas.so.3"),
+    ("usr/lib/riscv64-linux-gnu/liblapack.so.3", "lapack/liblapack.so.3"),
+];
 
 /// Programs and packages for making the tree.
 pub fn packages() -> Option<(&'static str, &'static str)> {
@@ -24,30 +34,26 @@ pub fn packages() -> Option<(&'static str, &'static str)> {
 
 /// Whether the tree has yet to be downloaded.
 pub fn needs_mirror() -> bool {
-    let packed = packed().is_ok_and(|packed| packed.is_some());
-    !packed && !is_made(&folder(), &downloaded())
+    std::env::var_os(CACHE_VARIABLE).is_none() && !is_made(&folder(), &downloaded())
 }
 
-/// The tree, made when it is missing.
+/// The tree, made when it is missing or from another source.
 pub fn prepare() -> Result<PathBuf> {
     let root = folder();
-    match packed()? {
-        Some(packed) => {
-            let made = fs::metadata(&packed).and_then(|data| Ok((data.len(), data.modified()?)));
-            let (size, time) = made.map_err(|error| format!("cannot read {}: {error}", packed.display()))?;
-            let source = format!("{} of {size} bytes, {time:?}", packed.display());
-            once(&root, &source, || {
-                process::run(Command::new("tar").arg("-C").arg(&root).arg("-xJf").arg(&packed))
-                    .map_err(|error| format!("{error}\n{} is damaged", packed.display()))?;
-                complete(&root, &packed.display().to_string())
-            })?;
-        }
+    match std::env::var_os(CACHE_VARIABLE) {
+        Some(cache) => once(&root, &format!("{PACKED}, SHA-256 {SHA256}"), || {
+            let packed = Path::new(&cache).join(PACKED);
+            check(&packed)?;
+            process::run(Command::new("tar").arg("-C").arg(&root).arg("-xJf").arg(&packed))?;
+            complete(&root, &packed.display().to_string())
+        })?,
         None => once(&root, &downloaded(), || {
             let mirror = apt::mirror()?;
-            if !SUITES.iter().any(|suite| download(suite, &root, &mirror).is_ok()) {
-                return Err(format!(
-                    "cannot get {PACKAGE} for riscv64 from {mirror}; {CACHE_VARIABLE} can name a copy"
-                ));
+            let failures: Vec<String> =
+                SUITES.iter().map_while(|suite| download(suite, &root, &mirror).err()).collect();
+            if failures.len() == SUITES.len() {
+                let failures = failures.join("\n");
+                return Err(format!("{failures}\n{CACHE_VARIABLE} can name a folder with {PACKED} instead"));
             }
             complete(&root, &mirror)
         })?,
@@ -60,44 +66,61 @@ pub fn library(root: &Path) -> PathBuf {
     root.join(LIBRARY)
 }
 
+/// Path of Python's program in the tree.
+pub fn python(root: &Path) -> PathBuf {
+    root.join(PYTHON)
+}
+
 fn folder() -> PathBuf {
     directory().join("root")
 }
 
-/// The packed tree of the cache; none when no cache is named.
-fn packed() -> Result<Option<PathBuf>> {
-    let Some(cache) = std::env::var_os(CACHE_VARIABLE) else { return Ok(None) };
-    let cache = Path::new(&cache);
-    let packed = PACKED.iter().map(|name| cache.join(name)).find(|file| file.exists());
-    let message = || format!("{CACHE_VARIABLE} names {}, which has no {}", cache.display(), PACKED.join(" or "));
-    packed.map(Some).ok_or_else(message)
-}
-
 fn downloaded() -> String {
-    format!("Debian {}'s {PACKAGE} for riscv64", SUITES.join(" or "))
+    format!("{PACKAGES} of Debian {} for riscv64", SUITES.join(" or "))
 }
 
-/// Unpacks the package and what it needs into a new tree, without running anything of it.
+/// Refuses a packed tree that is missing or of other contents.
+fn check(packed: &Path) -> Result<()> {
+    let (name, unset) = (packed.display(), format!("without {CACHE_VARIABLE} it is downloaded"));
+    if !packed.exists() {
+        return Err(format!("there is no {name}; {unset}"));
+    }
+    let printed = process::output(Command::new("sha256sum").arg(packed))?;
+    match printed.split_whitespace().next() {
+        Some(SHA256) => Ok(()),
+        sum => Err(format!(
+            "{name} is damaged or of another version: its SHA-256 is {}, not {SHA256}; {unset}",
+            sum.unwrap_or("unknown")
+        )),
+    }
+}
+
+/// Unpacks the packages and what they need into a new tree, without running anything of them.
 fn download(suite: &str, root: &Path, mirror: &str) -> Result<()> {
-    fs::remove_dir_all(root).map_err(|error| format!("cannot remove {}: {error}", root.display()))?;
+    if root.exists() {
+        fs::remove_dir_all(root).map_err(|error| format!("cannot remove {}: {error}", root.display()))?;
+    }
     let mut mmdebstrap = Command::new("mmdebstrap");
     // Indexes of suites that move are often older than they promise to be.
     for option in ["Acquire::Check-Valid-Until \"false\"", "Acquire::Check-Date \"false\""] {
         mmdebstrap.arg(format!("--aptopt={option}"));
     }
     mmdebstrap.args(["--quiet", "--architectures=riscv64", "--variant=extract"]);
-    mmdebstrap.arg(format!("--include={PACKAGE}")).arg(suite).arg(root).arg(mirror);
+    mmdebstrap.arg(format!("--include={PACKAGES}")).arg(suite).arg(root).arg(mirror);
     process::run(&mut mmdebstrap)
+        .map_err(|error| format!("{error}\ncannot get {PACKAGES} of Debian {suite} from {mirror}"))
 }
 
 /// Makes the unpacked tree usable, and checks that it is the right one.
 fn complete(root: &Path, source: &str) -> Result<()> {
-    if !library(root).exists() {
-        return Err(format!("{source} has no {LIBRARY}"));
+    if let Some(missing) = [LIBRARY, PYTHON].iter().find(|file| !root.join(file).exists()) {
+        return Err(format!("{source} has no {missing}"));
     }
-    if root.join("lib").exists() {
-        return Ok(());
+    for (link, to) in LINKS {
+        if !root.join(link).exists() {
+            symlink(to, root.join(link))
+                .map_err(|error| format!("cannot link {link} in {}: {error}", root.display()))?;
+        }
     }
-    std::os::unix::fs::symlink("usr/lib", root.join("lib"))
-        .map_err(|error| format!("cannot link in {}: {error}", root.display()))
+    Ok(())
 }

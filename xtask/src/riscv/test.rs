@@ -1,49 +1,60 @@
-//! `cargo xtask riscv test`: lanes in emulation.
+//! The lanes of RISC-V, all in emulation.
 
 use std::path::Path;
 use std::process::Command;
 
 use super::cross::Emulation;
-use super::{models, qemu, root};
+use super::{counts, grid, models, python, qemu, root};
+use crate::lanes::Lane;
 use crate::python::{Venv, newest_onnxruntime};
 use crate::test::DECODERS;
-use crate::{Result, lanes, process, workspace};
+use crate::{Result, process, workspace};
 
-struct Lane {
-    name: &'static str,
-    run: fn(&Emulation) -> Result<()>,
-}
+/// What the names of these lanes begin with.
+const PREFIX: &str = "riscv-";
 
-const LANES: &[Lane] = &[
-    Lane { name: "ime-k1", run: |emulation| ime(emulation, qemu::K1) },
-    Lane { name: "ime-k3", run: |emulation| ime(emulation, qemu::K3) },
-    Lane { name: "kernels", run: kernels },
-    Lane { name: "cores-k1", run: |emulation| cores(emulation, qemu::K1) },
-    Lane { name: "cores-k3", run: |emulation| cores(emulation, qemu::K3) },
-    Lane { name: "plugin-k1", run: |emulation| plugin(emulation, qemu::K1) },
-    Lane { name: "plugin-k3", run: |emulation| plugin(emulation, qemu::K3) },
-    Lane { name: "plugin-scalar", run: plugin_without_vectors },
-    Lane { name: "models-k1", run: |emulation| models::run(emulation, qemu::K1, "smt.vmadotus") },
-    Lane { name: "models-k3", run: |emulation| models::run(emulation, qemu::K3, "smt.vmadotus") },
+/// A lane's name without the prefix, and what it runs.
+type Row = (&'static str, fn(&Emulation) -> Result<()>);
+
+const LANES: &[Row] = &[
+    ("ime-k1", |emulation| ime(emulation, qemu::K1)),
+    ("ime-k3", |emulation| ime(emulation, qemu::K3)),
+    ("kernels", kernels),
+    ("cores-k1", |emulation| cores(emulation, qemu::K1)),
+    ("cores-k3", |emulation| cores(emulation, qemu::K3)),
+    ("grid-128", |emulation| grid::run(emulation, 128)),
+    ("grid-256", |emulation| grid::run(emulation, 256)),
+    ("grid-512", |emulation| grid::run(emulation, 512)),
+    ("grid-1024", |emulation| grid::run(emulation, 1024)),
+    ("counts", counts::run),
+    ("plugin-k1", |emulation| plugin(emulation, qemu::K1)),
+    ("plugin-k3", |emulation| plugin(emulation, qemu::K3)),
+    ("plugin-scalar", plugin_without_vectors),
+    ("models-k1", |emulation| models::run(emulation, qemu::K1, "smt.vmadotus")),
+    ("models-k3", |emulation| models::run(emulation, qemu::K3, "smt.vmadotus")),
+    ("python", python::run),
 ];
 
-/// Refuses names that no lane has.
-pub fn check_names(names: &[&str]) -> Result<()> {
-    let known: Vec<&str> = LANES.iter().map(|lane| lane.name).collect();
-    match names.iter().find(|name| !known.contains(name)) {
-        Some(name) => Err(format!("there is no lane {name}; there are: {}", known.join(", "))),
-        None => Ok(()),
-    }
+/// The lanes, under their full names.
+pub fn lanes() -> impl Iterator<Item = Lane> {
+    LANES.iter().map(|(name, run)| Lane::new(&prefixed(name), || run(&Emulation::prepare()?)))
 }
 
-/// Runs one lane here when one is named, else the named lanes, or all, each in a process of its own.
-pub fn run(emulation: &Emulation, names: &[&str]) -> Result<()> {
-    if let [name] = names {
-        return LANES.iter().filter(|lane| lane.name == *name).try_for_each(|lane| (lane.run)(emulation));
-    }
-    let all: Vec<&str> = LANES.iter().map(|lane| lane.name).collect();
-    let names = if names.is_empty() { &all } else { names };
-    lanes::run_all(&["riscv", "test"], &names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+/// Whether the lane is one of these.
+pub fn is_emulated(lane: &Lane) -> bool {
+    lane.name.starts_with(PREFIX)
+}
+
+/// The words after `cargo xtask test` that mean these after `cargo xtask riscv test`.
+pub fn arguments(words: &[String]) -> Vec<String> {
+    let (flags, names): (Vec<&str>, Vec<&str>) =
+        words.iter().map(String::as_str).partition(|word| word.starts_with('-'));
+    let names = if names.is_empty() { LANES.iter().map(|lane| lane.0).collect() } else { names };
+    names.into_iter().map(prefixed).chain(flags.into_iter().map(str::to_owned)).collect()
+}
+
+fn prefixed(name: &str) -> String {
+    format!("{PREFIX}{name}")
 }
 
 /// The instruction model and its emulator, linked and preloaded.
