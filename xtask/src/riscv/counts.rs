@@ -69,3 +69,24 @@ fn fault(call: &Call, one: &Loop) -> Option<String> {
     };
     Some(format!("{} {}: a loop at {:#x} {what}", call.kernel, call.shape, one.start))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_that_spill_or_set_the_vector_length_are_faults() {
+        const VSETVLI: u32 = 0x0c00_78d7;
+        const STORE_TO_STACK: u32 = 0x0281_0427;
+        const STORE: u32 = 0x0206_e427;
+        let found = |kernel: &str, word| {
+            let call = Call { kernel: kernel.to_owned(), shape: String::new(), work: 1, executed: Vec::new() };
+            fault(&call, &Loop { start: 0, rounds: 1, words: vec![word] }).is_some()
+        };
+        assert_eq!(
+            [VSETVLI, STORE_TO_STACK, STORE].map(|word| found("matmul_u8_i8_i32 rvv", word)),
+            [true, true, true]
+        );
+        assert_eq!([VSETVLI, STORE_TO_STACK, STORE].map(|word| found("unary_f32 rvv_exp", word)), [false, true, false]);
+    }
+}

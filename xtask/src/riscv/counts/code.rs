@@ -70,9 +70,10 @@ pub fn is_stack_relative(word: u32) -> bool {
     word >> 15 & 31 == 2
 }
 
-/// A conditional branch, also a compressed one.
-pub fn is_branch(word: u32) -> bool {
-    opcode(word) == 0x63 || (word >> 16 == 0 && word & 3 == 1 && word >> 14 & 3 == 3)
+/// A branch, or a jump that keeps no return address; also a compressed one.
+pub fn is_jump(word: u32) -> bool {
+    let compressed = word & 3 == 1 && matches!(word >> 13 & 7, 5..=7);
+    opcode(word) == 0x63 || word & 0xfff == 0x06f || compressed
 }
 
 #[cfg(test)]
@@ -91,12 +92,15 @@ mod tests {
 
     #[test]
     fn instructions_are_told_apart() {
-        // smt.vmadot v16, v0, v4; vsetvli a7, zero, e8, m1, ta, ma; vs1r.v v8, (sp); vse32.v v8, (a3); bnez a0; c.bnez a0
-        let words = [0xe240_382b, 0x0c00_78d7, 0x0281_0427, 0x0206_e427, 0xfe05_1ee3, 0xfd75];
-        assert_eq!(words.map(is_matrix), [true, false, false, false, false, false]);
-        assert_eq!(words.map(is_vset), [false, true, false, false, false, false]);
-        assert_eq!(words.map(is_vector_store), [false, false, true, true, false, false]);
-        assert_eq!(words.map(is_branch), [false, false, false, false, true, true]);
+        // smt.vmadot v16, v0, v4; vsetvli a7, zero, e8, m1, ta, ma; vs1r.v v8, (sp); vse32.v v8, (a3); bnez a0; c.bnez a0;
+        // j .-4; c.j .-2; jal .-4
+        let words =
+            [0xe240_382b, 0x0c00_78d7, 0x0281_0427, 0x0206_e427, 0xfe05_1ee3, 0xfd75, 0xffdf_f06f, 0xbffd, 0xffdf_f0ef];
+        let which = |is: fn(u32) -> bool| (0..words.len()).filter(|at| is(words[*at])).collect::<Vec<_>>();
+        assert_eq!(which(is_matrix), [0]);
+        assert_eq!(which(is_vset), [1]);
+        assert_eq!(which(is_vector_store), [2, 3]);
+        assert_eq!(which(is_jump), [4, 5, 6, 7]);
         assert!(is_stack_relative(words[2]) && !is_stack_relative(words[3]));
     }
 }

@@ -10,7 +10,7 @@ pub struct Loop {
     /// Address of the first instruction.
     pub start: u64,
     /// How often its closing branch was taken.
-    rounds: usize,
+    pub rounds: usize,
     pub words: Vec<u32>,
 }
 
@@ -25,13 +25,13 @@ impl Loop {
     }
 }
 
-/// The innermost loops, the one of the most instructions executed first. A conditional branch that was taken backwards
-/// closes a loop.
+/// The innermost loops, the one of the most instructions executed first. A branch or jump that was taken backwards closes a
+/// loop.
 pub fn innermost(executed: &[u64], code: &Code) -> Vec<Loop> {
     let mut rounds = BTreeMap::new();
     for pair in executed.windows(2) {
-        let is_branch = || code.words.get(&pair[0]).is_some_and(|word| code::is_branch(*word));
-        if pair[1] <= pair[0] && is_branch() {
+        let jumps = || code.words.get(&pair[0]).is_some_and(|word| code::is_jump(*word));
+        if pair[1] <= pair[0] && jumps() {
             *rounds.entry((pair[1], pair[0])).or_insert(0) += 1;
         }
     }
