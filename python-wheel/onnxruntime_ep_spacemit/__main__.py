@@ -1,4 +1,4 @@
-"""python -m onnxruntime_ep_spacemit: show the provider, or compare it with the CPU provider on a model."""
+"""python -m onnxruntime_ep_spacemit: show the provider and its workers, or compare it with the CPU provider."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import sys
 from typing import Any
 
-from . import __version__, _registration, machine
+from . import __version__, _registration, machine, threads
 from .comparison import ComparisonError, Settings, compare
 from .tables import columns, per_node, summary
 
@@ -17,6 +17,8 @@ def main() -> int:
     arguments = _parser().parse_args()
     if arguments.command is None:
         return show()
+    if arguments.command == "threads":
+        return show_threads(arguments)
     try:
         result = compare(_settings(arguments))
     except (ComparisonError, OSError, ValueError) as error:
@@ -50,9 +52,22 @@ def show() -> int:
     return status
 
 
+def show_threads(arguments: argparse.Namespace) -> int:
+    """Print the workers of a session with the given options."""
+    try:
+        print(threads.describe(_pairs(arguments.option, "--option")))
+    except (ImportError, RuntimeError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m onnxruntime_ep_spacemit", description=__doc__)
     commands = parser.add_subparsers(dest="command")
+    text = "print the workers of a session: core, kind and CPU mask"
+    command = commands.add_parser("threads", help=text, description=text)
+    command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="provider option")
     texts = {"compare": "print the comparison as tables", "report": "print the comparison as JSON"}
     for name, text in texts.items():
         command = commands.add_parser(name, help=text, description=text)
