@@ -110,7 +110,9 @@ def test_gated_rms_norm(dtype, activation, heads, width):
 @pytest.mark.parametrize("packed", [False, True])
 def test_gated_delta_net(dtype, rule, gate, by_key, heads, v_heads, packed):
     batch, tokens, dk, dv = 2, 6, 8, 5
-    rows = [random(batch, tokens, count, seed=seed) for seed, count in ((1, heads * dk), (2, heads * dk), (3, v_heads * dv))]
+    rows = [
+        random(batch, tokens, count, seed=seed) for seed, count in ((1, heads * dk), (2, heads * dk), (3, v_heads * dv))
+    ]
     feeds = {"q": np.concatenate(rows, -1)}
     if not packed:
         widths = (dk, dk, dv)
