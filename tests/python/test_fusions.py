@@ -53,6 +53,7 @@ CONSTANTS = {
     "codes_up": np.random.default_rng(21).integers(0, 256, (WIDTH, 1, 8), np.uint8),
     "scales": random(WIDTH, 1, seed=22) / 16,
     "column_scales": random(WIDTH, seed=23) / 128,
+    "filters": random(SEQ, SEQ, 3, seed=24),
 }
 
 
@@ -82,6 +83,7 @@ QUANTIZED = [
 
 NBITS = {"K": WIDTH, "N": WIDTH, "bits": 4, "block_size": 16}
 GATE = contrib("MatMulNBits", "x codes scales", "gate", **NBITS)
+CONV = node("Conv", "x filters", "planes", pads=[1, 1])
 
 RULES = [
     Rule(
@@ -116,6 +118,22 @@ RULES = [
         [node("Mul", "x 1.702", "scaled"), node("Sigmoid", "scaled", "gate"), node("Mul", "x gate", "y")],
         {"com.microsoft.QuickGelu"},
         {2: node("Mul", "other gate", "y")},
+    ),
+    Rule(
+        "ConvActivation", [CONV, node("Relu", "planes", "y")], {"spacemit.Conv"}, {1: node("Softplus", "planes", "y")}
+    ),
+    Rule(
+        "ConvResidual",
+        [CONV, node("Add", "planes other", "y")],
+        {"spacemit.Conv"},
+        {1: node("Mul", "planes other", "y")},
+    ),
+    Rule(
+        "ConvResidualActivation",
+        [CONV, node("Add", "planes other", "sum"), node("Relu", "sum", "y")],
+        {"spacemit.Conv"},
+        {2: node("Softplus", "sum", "y")},
+        {"spacemit.Conv", "Softplus"},
     ),
     Rule(
         "LayerNorm",
