@@ -198,7 +198,11 @@ def test_quantized_products(rows, k, n, b_type, a_zero, b_zero, bias, columns, o
         return numbers.integers(limits.min, limits.max, shape, dtype, endpoint=True)
 
     per_column = (n,) if columns else ()
-    constants = {"b": integers(b_type, k, n), "b_scale": numbers.uniform(0.01, 0.02, per_column).astype(F32)}
+    b = integers(b_type, k, n)
+    if b_type == np.int8:
+        # On x86-64 without VNNI the CPU provider sums pairs of u8 x s8 in 16 bits, which more than seven bits overflow.
+        b >>= 1
+    constants = {"b": b, "b_scale": numbers.uniform(0.01, 0.02, per_column).astype(F32)}
     if b_zero:
         constants["b_zero"] = integers(b_type, *per_column)
     if bias:
