@@ -20,6 +20,8 @@ const LANES: &[Row] = &[
     ("ime-k1", |emulation| ime(emulation, qemu::K1)),
     ("ime-k3", |emulation| ime(emulation, qemu::K3)),
     ("kernels", kernels),
+    ("drivers-k1", |emulation| drivers(emulation, qemu::K1)),
+    ("drivers-k3", |emulation| drivers(emulation, qemu::K3)),
     ("cores-k1", |emulation| cores(emulation, qemu::K1)),
     ("cores-k3", |emulation| cores(emulation, qemu::K3)),
     ("grid-128", |emulation| grid::run(emulation, 128)),
@@ -67,6 +69,13 @@ fn ime(emulation: &Emulation, cpu: &str) -> Result<()> {
 /// The kernels' own tests, as a core without vectors runs them.
 fn kernels(emulation: &Emulation) -> Result<()> {
     process::run(emulation.test(qemu::SCALAR, None).args(["--package", "kernels", "--lib"]))
+}
+
+/// The drivers that have vector kernels.
+fn drivers(emulation: &Emulation, cpu: &str) -> Result<()> {
+    let tests = ["unary", "arithmetic", "softmax", "norm", "quantize", "convert", "strided_copy"];
+    let tests = tests.map(|name| format!("ops::{name}"));
+    process::run(emulation.test(cpu, None).args(["--package", "kernels", "--lib", "--"]).args(tests))
 }
 
 /// Detection of cores and trials of their instructions: with the emulator, whose processor then has the matrix
