@@ -66,4 +66,48 @@ macro_rules! broadcast_kernel {
     }};
 }
 
-pub(super) use broadcast_kernel;
+/// Defines `run` of a variant whose sums are groups of eight registers, three rows a block, or of four, six rows a block:
+/// `[$a]` are the scalar registers of the rows, the rest goes to [`broadcast_kernel`].
+macro_rules! broadcast_run {
+    (by three: [$a0:literal $a1:literal $a2:literal], $($kernel:tt)+) => {
+        broadcast_run!(rows =>
+            3.. => 3 [0 $a0 "v8", 1 $a1 "v16", 2 $a2 "v24"],
+            2 => 2 [0 $a0 "v8", 1 $a1 "v16"],
+            _ => 1 [0 $a0 "v8"];
+            { wide: "m8", $($kernel)+ }
+        );
+    };
+    (by six: [$a0:literal $a1:literal $a2:literal $a3:literal $a4:literal $a5:literal], $($kernel:tt)+) => {
+        broadcast_run!(rows =>
+            6.. => 6 [0 $a0 "v8", 1 $a1 "v12", 2 $a2 "v16", 3 $a3 "v20", 4 $a4 "v24", 5 $a5 "v28"],
+            4..6 => 4 [0 $a0 "v8", 1 $a1 "v12", 2 $a2 "v16", 3 $a3 "v20"],
+            2..4 => 2 [0 $a0 "v8", 1 $a1 "v12"],
+            _ => 1 [0 $a0 "v8"];
+            { wide: "m4", $($kernel)+ }
+        );
+    };
+    (rows => $($left:pat => $count:literal $rows:tt),+; $kernel:tt) => {
+        /// # Safety
+        /// The contract of [`Args`], on a core that meets the needs of its row in the table.
+        pub unsafe fn run(args: &Args) {
+            let mut row = 0;
+            while row < args.rows {
+                // SAFETY: the assembly touches only what `Args` lends it, for rows that are left.
+                unsafe {
+                    let rows = args.rows_from(row);
+                    row += match args.rows - row {
+                        $($left => {
+                            broadcast_run!(call rows $rows $kernel);
+                            $count
+                        })+
+                    };
+                }
+            }
+        }
+    };
+    (call $from:ident [$($rows:tt)+] { $($kernel:tt)+ }) => {
+        broadcast_kernel!($from, $($kernel)+, $($rows)+)
+    };
+}
+
+pub(super) use {broadcast_kernel, broadcast_run};

@@ -6,45 +6,10 @@
 //! | v8-v31 | sums, four registers a row |
 
 use super::Args;
-use crate::ukr::broadcast::broadcast_kernel;
+use crate::ukr::broadcast::{broadcast_kernel, broadcast_run};
 
-macro_rules! rows_kernel {
-    ($rows:expr, $($list:tt)+) => {
-        broadcast_kernel!(
-            $rows, wide: "m4", narrow: "e16, m2",
-            b: "v0" = ["vle16.v v0, (a2)"] by 64,
-            a: "flh" by 2, "vfwmacc.vf",
-            $($list)+
-        )
-    };
-}
-
-/// # Safety
-/// The contract of [`Args`], on a core that meets the needs of its row in the table.
-pub unsafe fn run(args: &Args) {
-    let mut row = 0;
-    while row < args.rows {
-        // SAFETY: the assembly touches only what `Args` lends it, for rows that are left.
-        unsafe {
-            let rows = args.rows_from(row);
-            row += match args.rows - row {
-                6.. => {
-                    rows_kernel!(rows, 0 "f0" "v8", 1 "f1" "v12", 2 "f2" "v16", 3 "f3" "v20", 4 "f4" "v24", 5 "f5" "v28");
-                    6
-                }
-                4..6 => {
-                    rows_kernel!(rows, 0 "f0" "v8", 1 "f1" "v12", 2 "f2" "v16", 3 "f3" "v20");
-                    4
-                }
-                2..4 => {
-                    rows_kernel!(rows, 0 "f0" "v8", 1 "f1" "v12");
-                    2
-                }
-                _ => {
-                    rows_kernel!(rows, 0 "f0" "v8");
-                    1
-                }
-            };
-        }
-    }
-}
+broadcast_run!(
+    by six: ["f0" "f1" "f2" "f3" "f4" "f5"], narrow: "e16, m2",
+    b: "v0" = ["vle16.v v0, (a2)"] by 64,
+    a: "flh" by 2, "vfwmacc.vf"
+);
