@@ -199,18 +199,19 @@ fn add<O: NumOps<f32>>(ops: O, x: &[f32], skip: Option<&[f32]>, bias: Option<&[f
 #[inline(always)]
 fn normalize<I: Isa>(isa: I, norm: &Norm, y: &mut [f32], gamma: Option<&[f32]>, beta: Option<&[f32]>) -> [f32; 2] {
     let ops = isa.f32();
-    let count = norm.cols as f32;
+    let count = norm.cols as f64;
     let mean = match norm.kind {
-        NormKind::Layer => total(ops, y) / count,
+        NormKind::Layer => (total(ops, y) / count) as f32,
         NormKind::Rms => 0.0,
     };
-    let (residue, square) = moments(ops, y, mean);
+    let [residue, square] = moments(ops, y, mean).map(|sum| sum / count);
     // The rounded mean leaves a residue; without taking it off, the result would err by eps * mean / deviation.
     let residue = match norm.kind {
-        NormKind::Layer => residue / count,
+        NormKind::Layer => residue,
         NormKind::Rms => 0.0,
     };
-    let variance = square / count - residue * residue;
+    let variance = (square - residue * residue) as f32;
+    let residue = residue as f32;
     let inv_std = 1.0 / (variance + norm.epsilon).sqrt();
     let (shift, rest, scale) = (ops.splat(mean), ops.splat(residue), ops.splat(inv_std));
     each_vector(
@@ -232,40 +233,53 @@ fn normalize<I: Isa>(isa: I, norm: &Norm, y: &mut [f32], gamma: Option<&[f32]>, 
     [mean + residue, inv_std]
 }
 
+/// Elements that are summed in f32 before the sum is added in f64: one lane alone must not lose a long row.
+const CHUNK: usize = 256;
+
 #[inline(always)]
-fn total<O: NumOps<f32>>(ops: O, xs: &[f32]) -> f32 {
-    let mut sum = ops.zero();
-    each_vector(
-        ops,
-        xs.len(),
-        #[inline(always)]
-        |at| sum = ops.add(sum, load(ops, xs, at)),
-    );
-    ops.sum(sum)
+fn total<O: NumOps<f32>>(ops: O, xs: &[f32]) -> f64 {
+    let mut total = 0.0;
+    for xs in xs.chunks(CHUNK) {
+        let mut sum = ops.zero();
+        each_vector(
+            ops,
+            xs.len(),
+            #[inline(always)]
+            |at| sum = ops.add(sum, load(ops, xs, at)),
+        );
+        total += f64::from(ops.sum(sum));
+    }
+    total
 }
 
 /// Sums of `x - mean` and of its square.
 #[inline(always)]
-fn moments<O: FloatOps<f32>>(ops: O, xs: &[f32], mean: f32) -> (f32, f32) {
-    let (mean, mut sum, mut square) = (ops.splat(mean), ops.zero(), ops.zero());
-    each_vector(
-        ops,
-        xs.len(),
-        #[inline(always)]
-        |at| {
-            // Lanes behind the end hold the mean, so that they add nothing.
-            let x = if at.len() == ops.len() {
-                ops.load(&xs[at])
-            } else {
-                let (x, mask) = ops.load_pad(&xs[at]);
-                ops.select(x, mean, mask)
-            };
-            let difference = ops.sub(x, mean);
-            sum = ops.add(sum, difference);
-            square = ops.mul_add(difference, difference, square);
-        },
-    );
-    (ops.sum(sum), ops.sum(square))
+fn moments<O: FloatOps<f32>>(ops: O, xs: &[f32], mean: f32) -> [f64; 2] {
+    let mean = ops.splat(mean);
+    let mut totals = [0.0; 2];
+    for xs in xs.chunks(CHUNK) {
+        let (mut sum, mut square) = (ops.zero(), ops.zero());
+        each_vector(
+            ops,
+            xs.len(),
+            #[inline(always)]
+            |at| {
+                // Lanes behind the end hold the mean, so that they add nothing.
+                let x = if at.len() == ops.len() {
+                    ops.load(&xs[at])
+                } else {
+                    let (x, mask) = ops.load_pad(&xs[at]);
+                    ops.select(x, mean, mask)
+                };
+                let difference = ops.sub(x, mean);
+                sum = ops.add(sum, difference);
+                square = ops.mul_add(difference, difference, square);
+            },
+        );
+        totals[0] += f64::from(ops.sum(sum));
+        totals[1] += f64::from(ops.sum(square));
+    }
+    totals
 }
 
 /// Calls `f` for each vector-sized range of `0..len`, the last one being shorter when need be.
