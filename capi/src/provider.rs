@@ -184,23 +184,19 @@ unsafe extern "system" fn release_node_compute_infos(
     });
 }
 
-/// No option can change after the session is created.
+/// Keys are those of the session's configuration, with or without their prefix.
 unsafe extern "system" fn set_dynamic_options(
     this: *mut OrtEp,
     keys: *const *const c_char,
-    _values: *const *const c_char,
+    values: *const *const c_char,
     count: usize,
 ) -> OrtStatusPtr {
     // SAFETY: ONNX Runtime passes a live provider.
     let this = unsafe { EpInstance::from_raw(this) };
     guard::status(this.host, this.logger, || {
-        if count == 0 {
-            return Ok(());
-        }
-        // SAFETY: `keys` holds `count` strings that are live during the call.
-        let key = unsafe { text(*keys) };
-        Err(Error::invalid_argument(format!(
-            "Spacemit: unknown dynamic option '{key}'; none can be set on a running session"
-        )))
+        // SAFETY: both arrays hold `count` strings that are live during the call.
+        let pair = |index| unsafe { (text(*keys.add(index)), text(*values.add(index))) };
+        let own = (0..count).map(pair).map(|(key, value)| (key.strip_prefix(OPTION_PREFIX).unwrap_or(key), value));
+        this.provider.change(own).map_err(|error| Error::invalid_argument(format!("Spacemit: {error}")))
     })
 }

@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernels::isa::Target;
 use kernels::mem::{AlignedBuf, Workspace};
-use kernels::rt::Team;
 use kernels::tape::{Argument, TapeRunError};
 use kernels::tensor::{DType, Dims, TensorView};
 use smallvec::SmallVec;
 
 use crate::Error;
 use crate::plan::{Binding, Label, PlanNode, Planner, Program};
+use crate::workers::Workers;
 
 /// An input of a group, as the caller must give it.
 pub(crate) struct GroupInput {
@@ -39,7 +39,7 @@ pub struct CompiledGroup {
     pub(crate) labels: Arc<[Label]>,
     pub(crate) input_names: Vec<String>,
     pub(crate) output_names: Vec<String>,
-    pub(crate) team: Arc<Team>,
+    pub(crate) workers: Arc<Workers>,
     pub(crate) programs: Mutex<Vec<Arc<Program>>>,
     pub(crate) workspaces: Mutex<Vec<Workspace>>,
 }
@@ -165,10 +165,12 @@ impl Run<'_> {
     /// its dimensions and type ask for.
     ///
     /// # Errors
-    /// [`Error::Node`] when the data do not fit a node; the outputs are then unspecified.
+    /// [`Error::Node`] when the data do not fit a node, [`Error::System`] when workers or memory fail; the outputs are
+    /// then unspecified.
     pub fn execute_sharing(self, inputs: &[Argument<'_>], outputs: &mut [&mut [u8]]) -> Result<(), Error> {
+        let team = self.group.workers.team()?;
         let mut workspace = lock(&self.group.workspaces).pop().unwrap_or_default();
-        let result = self.program.tape.run_sharing(&self.group.team, &mut workspace, inputs, outputs);
+        let result = self.program.tape.run_sharing(&team, &mut workspace, inputs, outputs);
         lock(&self.group.workspaces).push(workspace);
         result.map_err(|error| match error {
             TapeRunError::Step { label, error } => self.group.node_error(label, error.to_string()),

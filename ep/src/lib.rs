@@ -20,6 +20,7 @@ mod report;
 mod target;
 #[cfg(test)]
 mod testing;
+mod workers;
 
 pub use error::Error;
 pub use exec::{CompiledGroup, Run};

@@ -86,6 +86,23 @@ impl Options {
         Ok(options)
     }
 
+    /// These options with some of [`DYNAMIC`] changed.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for other keys and for values that a key does not take, and when two names of an option disagree.
+    pub(crate) fn changed<'a>(&self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, Error> {
+        let mut options = self.clone();
+        for given in names::gather(pairs, |_| None)? {
+            let outcome = if DYNAMIC.contains(&given.key.as_str()) {
+                options.set(&given.key, &given.value)
+            } else {
+                Err(format!("a session that exists can change {} only", DYNAMIC.join(", ")))
+            };
+            outcome.map_err(|reason| Error::Option { key: given.name, reason })?;
+        }
+        Ok(options)
+    }
+
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "target" => {
@@ -116,6 +133,7 @@ impl Options {
             }
             "claim" => self.claim = choose(value, &[("auto", ClaimOption::Auto), ("all", ClaimOption::All)])?,
             "threads" => self.threads = Some(number(value, 1, MAX_THREADS)?),
+            "cores" if value == "auto" => self.placement.cores = Cores::Any,
             "cores" if value == "inherit" => self.placement.cores = Cores::Inherit,
             "cores" => self.placement.cores = Cores::These(cpus(value)?),
             "preferred_cores" => self.placement.preferred = cpus(value)?,
@@ -150,6 +168,9 @@ const KEYS: [&str; 13] = [
     "report",
     "dump_subgraphs",
 ];
+
+/// Options that may change while a session exists.
+const DYNAMIC: [&str; 3] = ["cores", "threads", "spin_us"];
 
 fn number(value: &str, least: usize, most: usize) -> Result<usize, String> {
     let number = value.parse().ok().filter(|number| (least..=most).contains(number));
@@ -203,6 +224,18 @@ mod tests {
         assert_eq!(placement.spin.idle, Duration::ZERO);
         let tcm = |value| Options::parse([("tcm", value)]).unwrap().placement.tcm;
         assert_eq!((tcm("auto"), tcm("off"), tcm("4096")), (TcmUse::Auto, TcmUse::Off, TcmUse::AtMost(4096)));
+    }
+
+    #[test]
+    fn few_options_change_later() {
+        let before = Options::parse([("threads", "4"), ("claim", "all")]).unwrap();
+        let changed = before.changed([("threads", "2"), ("cores", "auto"), ("spin_us", "7")]).unwrap();
+        assert_eq!(changed, Options::parse([("threads", "2"), ("claim", "all"), ("spin_us", "7")]).unwrap());
+        assert_eq!(before.changed([("SPACEMIT_EP_INTRA_THREAD_NUM", "2")]).unwrap().threads, Some(2));
+        for (key, value) in [("claim", "auto"), ("thredas", "2"), ("threads", "0")] {
+            let error = before.changed([(key, value)]).unwrap_err();
+            assert!(error.to_string().contains(&format!("'{key}'")), "{error}");
+        }
     }
 
     #[test]

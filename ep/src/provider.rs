@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernels::isa::Machine;
-use kernels::rt::Team;
 use prost::Message;
 
 use crate::claim::partition;
@@ -14,14 +13,15 @@ use crate::ops::{self, Lower, Packing};
 use crate::plan::{Label, PlanNode, WeightStore};
 use crate::report::{Origins, Report};
 use crate::target::target;
+use crate::workers::Workers;
 use crate::{Error, Options, Target, fuse};
 
 /// The provider of one session.
 pub struct Provider {
     options: Options,
     target: Target,
-    report: Report,
-    team: Mutex<Option<Arc<Team>>>,
+    report: Arc<Report>,
+    workers: Arc<Workers>,
     /// Groups written by the option `dump_subgraphs`.
     dumped: AtomicUsize,
 }
@@ -40,11 +40,22 @@ impl Provider {
     /// [`Error::Option`] when an option cannot be met.
     pub fn new(options: Options) -> Result<Self, Error> {
         let target = target(&options, Machine::here())?;
-        Ok(Self { options, target, report: Report::default(), team: Mutex::new(None), dumped: AtomicUsize::new(0) })
+        let report = Arc::new(Report::default());
+        let workers = Arc::new(Workers::new(options.clone(), target, Arc::clone(&report)));
+        Ok(Self { options, target, report, workers, dumped: AtomicUsize::new(0) })
     }
 
     pub fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// Changes `cores`, `threads` and `spin_us` for the runs that begin from now on; all that is given or, on an error,
+    /// nothing. Results stay the same to the bit.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for other options and for values that cannot be met, [`Error::System`] when workers do not start.
+    pub fn change<'a>(&self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), Error> {
+        self.workers.change(pairs)
     }
 
     /// Decides which nodes to take and writes the report. A pure function of the graph, but for the report.
@@ -98,6 +109,7 @@ impl Provider {
 
     fn lower_group(&self, graph: &Graph<'_>, packing: Packing<'_>) -> Result<CompiledGroup, Error> {
         let _span = tracing::debug_span!("compile", graph = graph.name).entered();
+        self.workers.team()?;
         let mut graph = graph.clone();
         fuse::run(&mut graph, &self.target, &self.options);
         let (mut nodes, mut labels, mut kept) = (Vec::new(), Vec::new(), HashSet::new());
@@ -142,24 +154,10 @@ impl Provider {
             slots: graph.value_count(),
             nodes,
             labels: labels.into(),
-            team: self.team()?,
+            workers: Arc::clone(&self.workers),
             programs: Mutex::default(),
             workspaces: Mutex::default(),
         })
-    }
-
-    /// The threads of this session, started when the first group is compiled.
-    fn team(&self) -> Result<Arc<Team>, Error> {
-        let mut team = self.team.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(team) = &*team {
-            return Ok(Arc::clone(team));
-        }
-        let started =
-            Team::of(&self.target, &self.options.placement).map_err(|error| Error::System(error.to_string()))?;
-        if let Some(path) = &self.options.report {
-            self.report.write_team(path, &self.target, &started)?;
-        }
-        Ok(Arc::clone(team.insert(Arc::new(started))))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kernels::isa::{Core, Isa};
 use kernels::rt::Team;
@@ -16,8 +16,8 @@ use crate::{Error, Target};
 #[derive(Default)]
 pub(crate) struct Report {
     graphs: Mutex<BTreeMap<Key, Entry>>,
-    /// Cores that the session's workers are bound to, by rank, and what they execute.
-    cores: OnceLock<Vec<(Core, Isa)>>,
+    /// Cores that the session's workers are bound to now, by rank, and what they execute.
+    cores: Mutex<Vec<(Core, Isa)>>,
 }
 
 /// Name and outputs: bodies of control-flow nodes may share a name.
@@ -72,7 +72,7 @@ impl Origins {
 impl Report {
     /// Writes the report with the partition of one more graph.
     pub fn write(&self, path: &Path, target: &Target, partition: &Partition<'_>, names: &Origins) -> Result<(), Error> {
-        let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut graphs = lock(&self.graphs);
         let graph = &partition.graph;
         let outputs = graph.outputs().iter().map(|&id| graph.value(id).name.clone()).collect();
         let entry = graphs.entry((graph.name.clone(), outputs)).or_default();
@@ -82,13 +82,12 @@ impl Report {
 
     /// Writes the report with the cores of the team that the session now has.
     pub fn write_team(&self, path: &Path, target: &Target, team: &Team) -> Result<(), Error> {
-        self.cores.get_or_init(|| team.cores());
-        self.save(path, target, &self.graphs.lock().unwrap_or_else(PoisonError::into_inner))
+        *lock(&self.cores) = team.cores();
+        self.save(path, target, &lock(&self.graphs))
     }
 
     fn save(&self, path: &Path, target: &Target, graphs: &BTreeMap<Key, Entry>) -> Result<(), Error> {
-        let cores = self.cores.get().map_or(&[][..], Vec::as_slice);
-        let text = format!("{:#}\n", to_json(target, cores, graphs.values()));
+        let text = format!("{:#}\n", to_json(target, &lock(&self.cores), graphs.values()));
         std::fs::write(path, text).map_err(|error| Error::Option {
             key: "report".into(),
             reason: format!("'{}' cannot be written: {error}", path.display()),
@@ -127,6 +126,10 @@ impl Entry {
         earlier.declines.append(&mut self.declines);
         Self { graph: self.graph, ..earlier }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn to_json<'a>(target: &Target, cores: &[(Core, Isa)], entries: impl Iterator<Item = &'a Entry>) -> Value {

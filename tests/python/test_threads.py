@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import onnxruntime as ort
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 COMMAND = [sys.executable, "-m", "onnxruntime_ep_spacemit", "threads"]
@@ -70,3 +71,17 @@ def test_options_come_from_the_environment_and_by_other_names():
     assert "'threads'" in result.stderr
     assert "GGML_SPACEMIT_WORKERS" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_workers_change_between_runs_and_results_do_not():
+    x = np.linspace(-1, 1, 5 * 64, dtype=np.float32).reshape(5, 64)
+    live = session({"threads": "1"})
+    expected = live.run(None, {"x": x})[0]
+    cpu = str(max(os.sched_getaffinity(0)))
+    for change in [{"threads": "2"}, {"threads": "1", "cores": cpu}, {"ep.spacemit.spin_us": "0"}]:
+        live.set_ep_dynamic_options(change)
+        np.testing.assert_array_equal(live.run(None, {"x": x})[0], expected)
+    for wrong in [{"thredas": "2"}, {"threads": "many"}, {"target": "k3"}, {"cores": "9999"}]:
+        with pytest.raises(Exception, match=f"'{next(iter(wrong))}'"):
+            live.set_ep_dynamic_options(wrong)
+        np.testing.assert_array_equal(live.run(None, {"x": x})[0], expected)
