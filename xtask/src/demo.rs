@@ -1,7 +1,8 @@
 //! `cargo xtask demo`: the provider at work on real models, or compared on the user's model.
 
+use crate::plugin::{self, Profile};
 use crate::python::{GENAI, MODEL_PACKAGES, newest_onnxruntime};
-use crate::{Result, plugin, process, workspace};
+use crate::{Result, process, workspace};
 
 const USAGE: &str = "usage: cargo xtask demo [search | chat ... | transcribe [FILE.wav] ... | --model MODEL.onnx ...]; \
                      chat and transcribe explain themselves with --help";
@@ -17,7 +18,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         ["--model", _, ..] => ("onnxruntime_ep_spacemit", &words[1..]),
         _ => return Err(USAGE.into()),
     };
-    let venv = plugin::installed(&newest_onnxruntime()?)?;
+    let venv = plugin::installed(&newest_onnxruntime()?, Profile::Release)?;
     let mut python = venv.python();
     python.args(["-m", module]);
     if module.starts_with("demo.") {

@@ -12,22 +12,35 @@ pub fn run_wheel(arguments: &[String]) -> Result<()> {
     if !arguments.is_empty() {
         return Err("wheel takes no arguments".into());
     }
-    println!("{}", wheel()?.display());
+    println!("{}", wheel(Profile::Release)?.display());
     Ok(())
 }
 
-/// Builds the plugin library in release mode and returns its path.
-pub fn library() -> Result<PathBuf> {
+/// How the plugin library is built.
+#[derive(Clone, Copy)]
+pub enum Profile {
+    /// As it is shipped.
+    Release,
+    /// With assertions and overflow checks, for tests.
+    Dev,
+}
+
+/// Builds the plugin library and returns its path.
+pub fn library(profile: Profile) -> Result<PathBuf> {
     println!("building the plugin library");
+    let (profile, folder) = match profile {
+        Profile::Release => ("release", "release"),
+        Profile::Dev => ("dev", "debug"),
+    };
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(workspace::root());
-    process::run(cargo.args(["build", "--release", "--package", "onnxruntime-ep-spacemit"]))?;
-    Ok(workspace::cargo_target().join("release/libonnxruntime_ep_spacemit.so"))
+    process::run(cargo.args(["build", "--profile", profile, "--package", "onnxruntime-ep-spacemit"]))?;
+    Ok(workspace::cargo_target().join(folder).join("libonnxruntime_ep_spacemit.so"))
 }
 
 /// Builds the wheel around the plugin library and returns its path.
-pub fn wheel() -> Result<PathBuf> {
-    wheel_of(&library()?, &workspace::target().join("wheels"))
+fn wheel(profile: Profile) -> Result<PathBuf> {
+    wheel_of(&library(profile)?, &workspace::target().join("wheels"))
 }
 
 /// Puts `library` into a wheel in the folder `wheels` and returns the wheel's path.
@@ -43,8 +56,8 @@ pub fn wheel_of(library: &Path, wheels: &Path) -> Result<PathBuf> {
 }
 
 /// The environment of this onnxruntime version with a fresh build of our wheel in it.
-pub fn installed(onnxruntime: &str) -> Result<Venv> {
-    let wheel = wheel()?;
+pub fn installed(onnxruntime: &str, profile: Profile) -> Result<Venv> {
+    let wheel = wheel(profile)?;
     let venv = Venv::with_onnxruntime(onnxruntime)?;
     venv.install_wheel(&wheel)?;
     Ok(venv)

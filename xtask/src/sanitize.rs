@@ -3,8 +3,9 @@
 
 use std::process::Command;
 
+use crate::plugin::{self, Profile};
 use crate::python::{Venv, newest_onnxruntime};
-use crate::{Result, plugin, process, workspace};
+use crate::{Result, process, workspace};
 
 /// Tests of safe code and of the threads, memory and tapes under it. Vector code is beyond Miri.
 const MIRI: &[(&str, &[&str])] = &[
@@ -85,7 +86,7 @@ fn valgrind() -> Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace::root())
-        .env("SPACEMIT_EP_LIBRARY", plugin::library()?)
+        .env("SPACEMIT_EP_LIBRARY", plugin::library(Profile::Release)?)
         .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?)
         .env(
             "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",

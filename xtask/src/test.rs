@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::lanes::{Lane, run_all};
+use crate::plugin::{self, Profile};
 use crate::python::{GENAI, MIDDLE_ONNXRUNTIMES, MODEL_PACKAGES, OLDEST_ONNXRUNTIME, ONNX, Venv, newest_onnxruntime};
-use crate::{Result, licences, plugin, process, riscv, workspace};
+use crate::{Result, licences, process, riscv, workspace};
 
 /// The onnx whose operator sets the oldest onnxruntime knows.
 const ONNX_OF_OLDEST: &str = "onnx==1.20.1";
@@ -69,12 +70,14 @@ fn lanes() -> Vec<Lane> {
         Lane::new("ruff", ruff),
         Lane::new("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
         Lane::new("rust", rust),
-        Lane::new("python", || models("not long")),
-        Lane::new(LONG, || models("long")),
+        Lane::new("python", || models("not long", Profile::Dev)),
+        Lane::new(LONG, || models("long", Profile::Release)),
     ];
     for version in [OLDEST_ONNXRUNTIME].iter().chain(MIDDLE_ONNXRUNTIMES) {
         lanes.push(Lane::new(&format!("boundary-{version}"), || boundary(version)));
-        lanes.push(Lane::new(&format!("python-{version}"), || python(version, &[], TESTS_OF_ALL_VERSIONS)));
+        lanes.push(Lane::new(&format!("python-{version}"), || {
+            python(version, Profile::Dev, &[], TESTS_OF_ALL_VERSIONS)
+        }));
     }
     lanes.push(Lane::new("conformance", || conformance(&newest_onnxruntime()?, &[])));
     lanes.push(Lane::new("conformance-oldest", || conformance(OLDEST_ONNXRUNTIME, &["--no-table"])));
@@ -101,7 +104,7 @@ fn rust() -> Result<()> {
     cargo
         .current_dir(workspace::root())
         .env("SPACEMIT_EP_MODELS", workspace::models())
-        .env("SPACEMIT_EP_LIBRARY", plugin::library()?)
+        .env("SPACEMIT_EP_LIBRARY", plugin::library(Profile::Dev)?)
         .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?)
         .args(["test", "--workspace"]);
     process::run(&mut cargo)
@@ -113,7 +116,7 @@ fn boundary(onnxruntime: &str) -> Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace::root())
-        .env("SPACEMIT_EP_LIBRARY", plugin::library()?)
+        .env("SPACEMIT_EP_LIBRARY", plugin::library(Profile::Dev)?)
         .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?)
         .args(["test", "-p", "e2e", "--test", "boundary", "--test", "lifecycle", "--"]);
     if onnxruntime == OLDEST_ONNXRUNTIME {
@@ -124,25 +127,26 @@ fn boundary(onnxruntime: &str) -> Result<()> {
 }
 
 /// Runs these Python tests on the version of onnxruntime.
-fn python(onnxruntime: &str, packages: &[&str], tests: &[&str]) -> Result<()> {
-    let venv = environment(onnxruntime, packages)?;
+fn python(onnxruntime: &str, profile: Profile, packages: &[&str], tests: &[&str]) -> Result<()> {
+    let venv = environment(onnxruntime, profile, packages)?;
     process::run(venv.python().args(["-m", "pytest", "-q"]).args(tests))
 }
 
 /// Runs all Python tests with this mark, which includes those on real models.
-fn models(mark: &str) -> Result<()> {
-    python(&newest_onnxruntime()?, &[MODEL_PACKAGES, &[GENAI]].concat(), &["-m", mark, "tests/python"])
+fn models(mark: &str, profile: Profile) -> Result<()> {
+    let packages = [MODEL_PACKAGES, &[GENAI]].concat();
+    python(&newest_onnxruntime()?, profile, &packages, &["-m", mark, "tests/python"])
 }
 
 /// Runs ONNX's node tests on the version of onnxruntime.
 fn conformance(onnxruntime: &str, arguments: &[&str]) -> Result<()> {
-    let venv = environment(onnxruntime, &[])?;
+    let venv = environment(onnxruntime, Profile::Dev, &[])?;
     process::run(venv.python().arg("tests/python/conformance.py").args(arguments))
 }
 
-fn environment(onnxruntime: &str, packages: &[&str]) -> Result<Venv> {
+fn environment(onnxruntime: &str, profile: Profile, packages: &[&str]) -> Result<Venv> {
     println!("onnxruntime {onnxruntime}");
-    let venv = plugin::installed(onnxruntime)?;
+    let venv = plugin::installed(onnxruntime, profile)?;
     let onnx = if onnxruntime == OLDEST_ONNXRUNTIME { ONNX_OF_OLDEST } else { ONNX };
     let wanted: BTreeSet<&str> = packages.iter().copied().chain(["pytest", onnx]).collect();
     venv.require(&Vec::from_iter(wanted))?;
