@@ -27,7 +27,7 @@ def alone(cores):
     return {name: run({name: own}, seconds=0)[name].outcome.results for name, own in cores.items()}
 
 
-@pytest.mark.parametrize("own_processes", [False, True])
+@pytest.mark.parametrize("own_processes", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_no_thread_runs_on_a_core_of_the_other_and_results_stay(cores, alone, own_processes):
     reports = run(cores, SECONDS, own_processes)
     for name, report in reports.items():
