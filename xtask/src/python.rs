@@ -78,7 +78,8 @@ impl Venv {
     /// A command that runs the environment's interpreter at the root of the workspace.
     pub fn python(&self) -> Command {
         let mut command = Command::new(self.directory.join("bin/python"));
-        command.current_dir(workspace::root());
+        // its uploader, which onnxruntime has from 1.29 on, runs threads on any core
+        command.current_dir(workspace::root()).env("ORT_DISABLE_TELEMETRY", "1");
         command
     }
 
