@@ -58,7 +58,7 @@ fn lower(graph: &Graph<'_>, node: &Node<'_>, target: &Target, options: &Options)
     if let Some(option) = disabled(node, options) {
         return Err(Decline::new(Code::Disabled, format!("option '{option}' excludes it")));
     }
-    ops::lower(&Lower::new(graph, node, target, Packing::Plan))
+    ops::lower(&Lower::new(graph, node, target, options.accuracy, Packing::Plan))
 }
 
 /// The option that keeps `node` away from the provider.

@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernels::isa::Target;
-use kernels::mem::{AlignedBuf, Workspace};
+use kernels::mem::{AlignedBuf, MemoryBackend, Workspace};
 use kernels::tape::{Argument, TapeRunError};
 use kernels::tensor::{DType, Dims, TensorView};
 use smallvec::SmallVec;
 
 use crate::Error;
+use crate::dump::{Dumped, TensorDump};
 use crate::plan::{Binding, Label, PlanNode, Planner, Program};
 use crate::workers::Workers;
 
@@ -42,15 +43,18 @@ pub struct CompiledGroup {
     pub(crate) workers: Arc<Workers>,
     pub(crate) programs: Mutex<Vec<Arc<Program>>>,
     pub(crate) workspaces: Mutex<Vec<Workspace>>,
+    /// Programs that the group keeps; the least recently used one goes first.
+    pub(crate) plan_cache: usize,
+    pub(crate) mem_backend: MemoryBackend,
+    pub(crate) dump: Option<TensorDump>,
 }
-
-/// Programs that a group keeps; the least recently used one goes first.
-const PROGRAM_LIMIT: usize = 16;
 
 /// A program found for the shapes of one call, ready to execute.
 pub struct Run<'g> {
     group: &'g CompiledGroup,
     program: Arc<Program>,
+    /// Number of the run among those that are dumped.
+    dumped: Option<usize>,
 }
 
 impl CompiledGroup {
@@ -66,16 +70,36 @@ impl CompiledGroup {
     /// Finds the program for these inputs, or plans it.
     ///
     /// # Errors
-    /// [`Error::Input`] when a type is not the declared one, [`Error::Node`] when shapes do not fit a node.
+    /// [`Error::Input`] when a type is not the declared one, [`Error::Node`] when shapes do not fit a node,
+    /// [`Error::Option`] when the inputs cannot be dumped.
     pub fn begin(&self, inputs: &[TensorView<'_>]) -> Result<Run<'_>, Error> {
-        if let Some(program) = self.find(inputs) {
-            return Ok(Run { group: self, program });
-        }
+        let program = match self.find(inputs) {
+            Some(program) => program,
+            None => self.plan_and_keep(inputs)?,
+        };
+        let dumped = self.dump.as_ref().map(|dump| self.dump_inputs(dump, inputs)).transpose()?;
+        Ok(Run { group: self, program, dumped })
+    }
+
+    fn plan_and_keep(&self, inputs: &[TensorView<'_>]) -> Result<Arc<Program>, Error> {
         let program = Arc::new(self.plan(inputs)?);
         let mut programs = lock(&self.programs);
-        programs.truncate(PROGRAM_LIMIT - 1);
+        programs.truncate(self.plan_cache - 1);
         programs.insert(0, Arc::clone(&program));
-        Ok(Run { group: self, program })
+        Ok(program)
+    }
+
+    fn dump_inputs<'a>(&'a self, dump: &TensorDump, inputs: &'a [TensorView<'a>]) -> Result<usize, Error> {
+        let run = dump.next_run();
+        let values = self.input_names.iter().zip(inputs);
+        let value = |(name, view): (&'a String, &'a TensorView<'a>)| Dumped {
+            name,
+            dtype: view.dtype,
+            dims: view.dims,
+            bytes: view.bytes,
+        };
+        dump.write(run, "input", values.map(value))?;
+        Ok(run)
     }
 
     fn find(&self, inputs: &[TensorView<'_>]) -> Option<Arc<Program>> {
@@ -165,19 +189,36 @@ impl Run<'_> {
     /// its dimensions and type ask for.
     ///
     /// # Errors
-    /// [`Error::Node`] when the data do not fit a node, [`Error::System`] when workers or memory fail; the outputs are
-    /// then unspecified.
+    /// [`Error::Node`] when the data do not fit a node, [`Error::System`] when workers or memory fail, [`Error::Option`]
+    /// when the outputs cannot be dumped; the outputs are then unspecified.
     pub fn execute_sharing(self, inputs: &[Argument<'_>], outputs: &mut [&mut [u8]]) -> Result<(), Error> {
         let team = self.group.workers.team()?;
-        let mut workspace = lock(&self.group.workspaces).pop().unwrap_or_default();
+        let idle = lock(&self.group.workspaces).pop();
+        let mut workspace = idle.unwrap_or_else(|| Workspace::of(self.group.mem_backend));
         let result = self.program.tape.run_sharing(&team, &mut workspace, inputs, outputs);
         lock(&self.group.workspaces).push(workspace);
-        result.map_err(|error| match error {
+        result.map_err(|error| self.error(error))?;
+        match (&self.group.dump, self.dumped) {
+            (Some(dump), Some(run)) => self.dump_outputs(dump, run, outputs),
+            _ => Ok(()),
+        }
+    }
+
+    fn dump_outputs<'o>(&'o self, dump: &TensorDump, run: usize, outputs: &'o [&mut [u8]]) -> Result<(), Error> {
+        let value = |(index, name): (usize, &'o String)| {
+            let (dtype, dims) = &self.program.outputs[index];
+            Dumped { name, dtype: *dtype, dims, bytes: &*outputs[index] }
+        };
+        dump.write(run, "output", self.group.output_names.iter().enumerate().map(value))
+    }
+
+    fn error(&self, error: TapeRunError) -> Error {
+        match error {
             TapeRunError::Step { label, error } => self.group.node_error(label, error.to_string()),
             TapeRunError::Team(error) => Error::System(error.to_string()),
             TapeRunError::Memory(error) => Error::System(error.to_string()),
             error @ (TapeRunError::Size { .. } | TapeRunError::Shared { .. }) => Error::Graph(error.to_string()),
-        })
+        }
     }
 }
 

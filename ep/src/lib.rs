@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod claim;
+mod dump;
 mod error;
 mod exec;
 pub mod fuse;
@@ -27,5 +28,5 @@ pub use exec::{CompiledGroup, Run};
 pub use kernels::isa::Target;
 pub use kernels::tape::Argument;
 pub use kernels::tensor::{DType, TensorView};
-pub use options::Options;
+pub use options::{Accuracy, OPTIONS, OptionRow, Options};
 pub use provider::{Claims, Provider};

@@ -1,12 +1,11 @@
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kernels::isa::Machine;
-use prost::Message;
 
 use crate::claim::partition;
+use crate::dump::{TensorDump, dump_subgraph};
 use crate::exec::{CompiledGroup, GroupConstant, GroupInput};
 use crate::ir::{Graph, ValueId};
 use crate::ops::{self, Lower, Packing};
@@ -22,8 +21,8 @@ pub struct Provider {
     target: Target,
     report: Arc<Report>,
     workers: Arc<Workers>,
-    /// Groups written by the option `dump_subgraphs`.
-    dumped: AtomicUsize,
+    /// Groups compiled so far, by which files of dumps are named.
+    compiled: AtomicUsize,
 }
 
 /// What the provider takes of a graph.
@@ -42,7 +41,7 @@ impl Provider {
         let target = target(&options, Machine::here())?;
         let report = Arc::new(Report::default());
         let workers = Arc::new(Workers::new(options.clone(), target, Arc::clone(&report)));
-        Ok(Self { options, target, report, workers, dumped: AtomicUsize::new(0) })
+        Ok(Self { options, target, report, workers, compiled: AtomicUsize::new(0) })
     }
 
     pub fn target(&self) -> &Target {
@@ -93,10 +92,14 @@ impl Provider {
     /// [`Error::Node`] when a node does not lower, which the claim excludes for graphs of its own groups;
     /// [`Error::Option`] when the group cannot be dumped.
     pub fn compile(&self, graph: &Graph<'_>) -> Result<CompiledGroup, Error> {
+        let index = self.compiled.fetch_add(1, Ordering::Relaxed);
         if let Some(folder) = &self.options.dump_subgraphs {
-            dump(folder, self.dumped.fetch_add(1, Ordering::Relaxed), graph)?;
+            dump_subgraph(folder, index, graph)?;
         }
-        self.lower_group(graph, Packing::Pack(WeightStore::global()))
+        let pack = || self.lower_group(graph, Packing::Pack(WeightStore::global()));
+        let mut group = self.options.mem_backend.serve(pack)?;
+        group.dump = self.options.dump_tensors.as_deref().map(|folder| TensorDump::new(folder, index));
+        Ok(group)
     }
 
     /// Compiles a group for its plans only: no weight is packed, so it cannot run.
@@ -114,7 +117,7 @@ impl Provider {
         fuse::run(&mut graph, &self.target, &self.options);
         let (mut nodes, mut labels, mut kept) = (Vec::new(), Vec::new(), HashSet::new());
         for (_, node) in graph.nodes() {
-            let cx = Lower::new(&graph, node, &self.target, packing);
+            let cx = Lower::new(&graph, node, &self.target, self.options.accuracy, packing);
             let op = ops::lower(&cx).map_err(|decline| Error::Node {
                 node: node.name.clone(),
                 op: node.qualified_op(),
@@ -157,18 +160,11 @@ impl Provider {
             workers: Arc::clone(&self.workers),
             programs: Mutex::default(),
             workspaces: Mutex::default(),
+            plan_cache: self.options.plan_cache,
+            mem_backend: self.options.mem_backend,
+            dump: None,
         })
     }
-}
-
-/// Writes a group as `FOLDER/group-INDEX.onnx`.
-fn dump(folder: &Path, index: usize, graph: &Graph<'_>) -> Result<(), Error> {
-    let path = folder.join(format!("group-{index}.onnx"));
-    let bytes = crate::onnx::model_of(graph).encode_to_vec();
-    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, bytes)).map_err(|error| Error::Option {
-        key: "dump_subgraphs".into(),
-        reason: format!("'{}' cannot be written: {error}", path.display()),
-    })
 }
 
 /// Constants that nodes read as they are.
@@ -197,27 +193,4 @@ fn shape_deciding_values(graph: &Graph<'_>, nodes: &[PlanNode]) -> HashSet<usize
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::Model;
-
-    #[test]
-    fn compiled_groups_are_dumped_as_models() {
-        let folder = std::env::temp_dir().join(format!("spacemit-dump-{}", std::process::id()));
-        let options = Options::parse([("dump_subgraphs", folder.to_str().unwrap())]).unwrap();
-        let mut model = Model::new();
-        model.input::<f32>("x", &[2]).node("Identity", &["x"], &["y"], vec![]).output("y");
-        Provider::new(options).unwrap().compile(&model.graph()).unwrap();
-        let bytes = std::fs::read(folder.join("group-0.onnx")).unwrap();
-        let read = crate::onnx::graph_of(&crate::onnx::ModelProto::decode(bytes.as_slice()).unwrap()).unwrap();
-        assert_eq!(read.to_string(), model.graph().to_string());
-        std::fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn a_folder_that_cannot_be_made_names_the_option() {
-        let options = Options::parse([("dump_subgraphs", "/dev/null/x")]).unwrap();
-        let error = Provider::new(options).unwrap().compile(&Model::new().graph()).err().unwrap();
-        assert!(error.to_string().contains("dump_subgraphs"), "{error}");
-    }
-}
+mod tests;

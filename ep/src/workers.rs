@@ -1,7 +1,7 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use kernels::isa::Machine;
-use kernels::rt::Team;
+use kernels::rt::{Placement, Team};
 
 use crate::report::Report;
 use crate::target::target;
@@ -70,14 +70,34 @@ impl Workers {
     }
 
     fn start(&self, options: &Options, target: &Target) -> Result<Arc<Team>, Error> {
-        let team = Team::of(target, &options.placement).map_err(|error| Error::System(error.to_string()))?;
+        let team =
+            if options.share_threads { shared(target, &options.placement) } else { own(target, &options.placement) }?;
         if let Some(path) = options.report.as_deref() {
             self.report.write_team(path, target, &team)?;
         }
-        Ok(Arc::new(team))
+        Ok(team)
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn own(target: &Target, placement: &Placement) -> Result<Arc<Team>, Error> {
+    Team::of(target, placement).map(Arc::new).map_err(|error| Error::System(error.to_string()))
+}
+
+/// The team of the sessions of this process that share theirs and ask for the same. It ends with the last of them.
+fn shared(target: &Target, placement: &Placement) -> Result<Arc<Team>, Error> {
+    type Known = Vec<(Target, Placement, Weak<Team>)>;
+    static TEAMS: Mutex<Known> = Mutex::new(Vec::new());
+    let mut teams = TEAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    teams.retain(|(.., team)| team.strong_count() > 0);
+    let same = teams.iter().find(|known| known.0 == *target && known.1 == *placement);
+    if let Some(team) = same.and_then(|(.., team)| team.upgrade()) {
+        return Ok(team);
+    }
+    let team = own(target, placement)?;
+    teams.push((*target, placement.clone(), Arc::downgrade(&team)));
+    Ok(team)
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use ep::ir::{Attr, Dim, Graph, GraphBuilder, NodeSpec, Tensor, ValueId};
 use ep::ops::{Code, Lower, OpRow, Packing, lower, rows};
-use ep::{DType, Error, Options, Provider, Target, TensorView};
+use ep::{Accuracy, DType, Error, Options, Provider, Target, TensorView};
 
 /// Random nodes of each row and version.
 const CASES: u64 = 300;
@@ -254,7 +254,7 @@ fn no_operator_takes_an_attribute_it_does_not_know() {
         builder.node(NodeSpec { attrs, ..spec(row, *row.versions.start(), inputs, outputs) });
         let graph = builder.finish().unwrap();
         let (_, node) = graph.nodes().next().unwrap();
-        let decline = lower(&Lower::new(&graph, node, &Target::host(1), Packing::Plan)).err().unwrap();
+        let decline = lower(&Lower::new(&graph, node, &Target::host(1), Accuracy::Fp32, Packing::Plan)).err().unwrap();
         assert_eq!(decline.code, Code::Attribute, "{}: {decline}", row.name);
         assert!(decline.reason.contains("spacemit_unheard_of"), "{decline}");
     }

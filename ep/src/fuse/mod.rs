@@ -113,7 +113,7 @@ fn apply(rule: &FusionRule, graph: &mut Graph<'_>, id: NodeId, target: &Target, 
         return;
     }
     for node in &rewrite.add {
-        if let Err(decline) = ops::lower(&Lower::new(graph, node, target, Packing::Plan)) {
+        if let Err(decline) = ops::lower(&Lower::new(graph, node, target, options.accuracy, Packing::Plan)) {
             tracing::debug!(rule = rule.name, node = node.name, %decline, "not fused: the result would not run");
             return;
         }

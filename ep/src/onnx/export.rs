@@ -88,11 +88,16 @@ fn attribute_proto(name: &str, attr: &Attr<'_>) -> Option<AttributeProto> {
 }
 
 fn tensor_proto(name: &str, tensor: &Tensor<'_>) -> TensorProto {
+    tensor_of(name, tensor.dtype, &tensor.dims, tensor.bytes())
+}
+
+/// A tensor of this name, type and shape.
+pub fn tensor_of(name: &str, dtype: DType, dims: &[usize], bytes: &[u8]) -> TensorProto {
     TensorProto {
-        dims: tensor.dims.iter().map(|&dim| dim as i64).collect(),
-        data_type: data_type(tensor.dtype).into(),
+        dims: dims.iter().map(|&dim| dim as i64).collect(),
+        data_type: data_type(dtype).into(),
         name: name.to_owned(),
-        raw_data: Some(tensor.bytes().to_vec()),
+        raw_data: Some(bytes.to_vec()),
         ..TensorProto::default()
     }
 }

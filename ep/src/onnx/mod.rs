@@ -6,7 +6,7 @@
 mod export;
 mod import;
 
-pub use export::model_of;
+pub use export::{model_of, tensor_of};
 pub use import::graph_of;
 use prost::{Enumeration, Message};
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use kernels::isa::Target;
 use kernels::tensor::{DType, Dims};
 
+use crate::Accuracy;
 use crate::ir::{Attr, Dim, Graph, Node, Tensor, Value};
 use crate::plan::WeightStore;
 
@@ -82,12 +83,19 @@ pub struct Lower<'a, 'w> {
     graph: &'a Graph<'w>,
     node: &'a Node<'w>,
     target: &'a Target,
+    accuracy: Accuracy,
     packing: Packing<'a>,
 }
 
 impl<'a, 'w> Lower<'a, 'w> {
-    pub fn new(graph: &'a Graph<'w>, node: &'a Node<'w>, target: &'a Target, packing: Packing<'a>) -> Self {
-        Self { graph, node, target, packing }
+    pub fn new(
+        graph: &'a Graph<'w>,
+        node: &'a Node<'w>,
+        target: &'a Target,
+        accuracy: Accuracy,
+        packing: Packing<'a>,
+    ) -> Self {
+        Self { graph, node, target, accuracy, packing }
     }
 
     pub fn node(&self) -> &'a Node<'w> {
@@ -96,6 +104,11 @@ impl<'a, 'w> Lower<'a, 'w> {
 
     pub fn target(&self) -> &'a Target {
         self.target
+    }
+
+    /// To what operands may be rounded.
+    pub fn accuracy(&self) -> Accuracy {
+        self.accuracy
     }
 
     pub fn packing(&self) -> Packing<'a> {

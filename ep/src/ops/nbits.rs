@@ -7,6 +7,7 @@ use kernels::pack::{Codes, NBitsShape, NBitsWeights};
 use kernels::tensor::DType;
 
 use super::{Code, Decline, Lower};
+use crate::Accuracy;
 use crate::ir::Tensor;
 
 /// Where a node has the parts of a weight; further inputs of such weights follow.
@@ -36,9 +37,10 @@ pub(super) fn shape(cx: &Lower<'_, '_>, n: usize) -> Result<NBitsShape, Decline>
     shape.ok_or_else(|| Decline::new(Code::Attribute, format!("{bits} bits in blocks of {block} are not known")))
 }
 
-/// How precise the products have to be, by the attribute `accuracy_level`.
+/// How precise the products have to be, by the attribute `accuracy_level` and the option `accuracy`.
 pub(super) fn compute(cx: &Lower<'_, '_>) -> Result<Compute, Decline> {
     match cx.attr_int("accuracy_level", 0)? {
+        0..=3 if cx.accuracy() >= Accuracy::Int8 => Ok(Compute::Int8),
         0..=3 => Ok(Compute::F32),
         4 => Ok(Compute::Int8),
         level => Err(Decline::new(Code::Attribute, format!("accuracy_level {level} is not known"))),

@@ -1,10 +1,12 @@
 //! What the operators with matrix products share: packed weights and the epilogue.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use half::f16;
 use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
 use kernels::ops::broadcast::broadcast_dims;
+use kernels::ops::convert::F32ToF16;
 use kernels::ops::epilogue::{Activation, Epilogue, Position, Residual};
 use kernels::ops::strided_copy::StridedCopy;
 use kernels::pack::{PackLayout, PackedWeights, WeightData, WeightSource};
@@ -12,6 +14,7 @@ use kernels::select;
 use kernels::tensor::{DType, Dims, elements, row_major_strides};
 
 use super::{Code, Decline, Lower};
+use crate::Accuracy;
 use crate::ir::Tensor;
 use crate::plan::{Bind, BindError, Buf};
 
@@ -20,10 +23,10 @@ pub(super) fn constant_matrix<'a, 'w>(cx: &Lower<'a, 'w>, index: usize) -> Optio
     cx.constant(index).filter(|tensor| tensor.dims.len() == 2)
 }
 
-/// Packs a constant f32 or f16 matrix, `[n, k]` when `transposed` and `[k, n]` otherwise. An f16 matrix stays f16 where the
-/// target multiplies f16; [`left_hand_side`] then does not widen the other operand either.
+/// Packs a constant f32 or f16 matrix, `[n, k]` when `transposed` and `[k, n]` otherwise. Where the target multiplies f16, an
+/// f16 matrix stays f16 and one of f32 becomes so if the option `accuracy` allows it; [`left_hand_side`] follows.
 pub(super) fn pack_float(cx: &Lower<'_, '_>, b: &Tensor<'_>, transposed: bool) -> Arc<PackedWeights> {
-    if let (Some(values), Some(layout)) = (b.values::<f16>(), select::f16_layout(cx.target())) {
+    if let (Some(values), Some(layout)) = (f16_values(cx, b), select::f16_layout(cx.target())) {
         return pack(cx, b, layout, transposed, |pack| pack(WeightData::F16(&values)));
     }
     let layout = select::f32_layout(cx.target());
@@ -36,9 +39,28 @@ pub(super) fn pack_float(cx: &Lower<'_, '_>, b: &Tensor<'_>, transposed: bool) -
     })
 }
 
+/// The elements of `b` in f16, if it may be multiplied so. Numbers that f16 does not have keep a matrix f32.
+fn f16_values<'t>(cx: &Lower<'_, '_>, b: &'t Tensor<'_>) -> Option<Cow<'t, [f16]>> {
+    if let Some(values) = b.values::<f16>() {
+        return Some(values);
+    }
+    let values = b.values::<f32>().filter(|_| cx.accuracy() >= Accuracy::Fp16)?;
+    let fits = values.iter().all(|value| value.abs() <= f16::MAX.to_f32());
+    fits.then(|| values.iter().map(|&value| f16::from_f32(value)).collect())
+}
+
 /// Input 0 as the product with `weights` reads it.
 pub(super) fn left_hand_side(b: &mut Bind<'_>, weights: &PackedWeights) -> Result<Buf, BindError> {
-    if weights.layout().is_f16() { b.input(0) } else { b.input_f32(0) }
+    if !weights.layout().is_f16() {
+        return b.input_f32(0);
+    }
+    if b.dtype(0)? == DType::F16 {
+        return b.input(0);
+    }
+    let (wide, elements) = (b.input(0)?, elements(&b.dims(0)?));
+    let narrow = b.temp(DType::F16, elements)?;
+    b.step(F32ToF16::new(elements), &[wide], &[narrow]);
+    Ok(narrow)
 }
 
 /// Packs a constant i8 or u8 matrix, `[n, k]` when `transposed` and `[k, n]` otherwise.

@@ -57,7 +57,7 @@ impl WeightStore {
     pub fn keep(&self, tensor: &Tensor<'_>) -> Arc<AlignedBuf> {
         match &tensor.bytes {
             Bytes::Owned(bytes) => Arc::clone(bytes),
-            Bytes::Borrowed(bytes) => self.get_or_make(&[tensor], "plain", || AlignedBuf::copy_of(bytes)),
+            Bytes::Borrowed(bytes) => self.get_or_make(&[tensor], "plain", || AlignedBuf::copy_of(bytes).sealed()),
         }
     }
 

@@ -1,42 +1,60 @@
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
-use super::ALIGNMENT;
+use super::pages::{MemoryBackend, Pages};
+use super::{ALIGNMENT, OutOfMemory};
 
-/// Owned bytes aligned to [`ALIGNMENT`].
+/// Owned bytes aligned to [`ALIGNMENT`]. Large buffers own their pages, of the kind that [`MemoryBackend::serve`] names.
 pub struct AlignedBuf {
     data: NonNull<u8>,
     len: usize,
+    /// The mapping that holds the bytes; `None` where the heap does.
+    pages: Option<Pages>,
+    sealed: bool,
 }
+
+/// Buffers of so many bytes own their pages.
+const LARGE: usize = 64 << 10;
 
 impl AlignedBuf {
     /// `len` zero bytes.
     pub fn zeroed(len: usize) -> Self {
-        Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(Self::layout(len)))
+        Self::try_zeroed(len).unwrap_or_else(|_| handle_alloc_error(Self::layout(len)))
     }
 
-    /// `len` zero bytes, or `None` when the system does not have them.
-    pub fn try_zeroed(len: usize) -> Option<Self> {
-        // SAFETY: `allocate` passes a layout of non-zero size, and the bytes come initialised.
-        Self::allocate(len, |layout| unsafe { alloc_zeroed(layout) })
+    /// `len` zero bytes.
+    ///
+    /// # Errors
+    /// The system does not have them.
+    pub fn try_zeroed(len: usize) -> Result<Self, OutOfMemory> {
+        let out_of_memory = OutOfMemory { bytes: len };
+        if len == 0 {
+            return Ok(Self { data: NonNull::<Line>::dangling().cast(), len, pages: None, sealed: false });
+        }
+        // Miri knows only some of the system calls.
+        if len >= LARGE && !cfg!(miri) {
+            let pages = Pages::map(len, MemoryBackend::current()).ok_or(out_of_memory)?;
+            return Ok(Self { data: pages.data(), len, pages: Some(pages), sealed: false });
+        }
+        let layout = Layout::from_size_align(len, ALIGNMENT).map_err(|_| out_of_memory)?;
+        // SAFETY: the layout is of non-zero size.
+        let data = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(out_of_memory)?;
+        Ok(Self { data, len, pages: None, sealed: false })
     }
 
     pub fn copy_of(bytes: &[u8]) -> Self {
-        // SAFETY: `allocate` passes a layout of non-zero size.
-        let buf = Self::allocate(bytes.len(), |layout| unsafe { alloc(layout) });
-        let buf = buf.unwrap_or_else(|| handle_alloc_error(Self::layout(bytes.len())));
-        // SAFETY: both are `bytes.len()` bytes long, and the new one is nobody else's. This initialises it whole.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf.data.as_ptr(), bytes.len()) }
+        let mut buf = Self::zeroed(bytes.len());
+        buf.copy_from_slice(bytes);
         buf
     }
 
-    /// `len` bytes from `alloc`, which the caller has to initialise; `None` when the system does not have them.
-    fn allocate(len: usize, alloc: impl FnOnce(Layout) -> *mut u8) -> Option<Self> {
-        if len == 0 {
-            return Some(Self { data: NonNull::<Line>::dangling().cast(), len });
+    /// The same bytes, never to be written again; pages of their own become read-only.
+    pub fn sealed(mut self) -> Self {
+        self.sealed = true;
+        if let Some(pages) = &self.pages {
+            pages.protect();
         }
-        let layout = Layout::from_size_align(len, ALIGNMENT).ok()?;
-        Some(Self { data: NonNull::new(alloc(layout))?, len })
+        self
     }
 
     fn layout(len: usize) -> Layout {
@@ -62,7 +80,10 @@ impl std::ops::Deref for AlignedBuf {
 }
 
 impl std::ops::DerefMut for AlignedBuf {
+    /// # Panics
+    /// When the buffer is sealed.
     fn deref_mut(&mut self) -> &mut [u8] {
+        assert!(!self.sealed, "a sealed buffer is not written");
         // SAFETY: as in `deref`, and `&mut self` makes the borrow unique.
         unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.len) }
     }
@@ -70,7 +91,7 @@ impl std::ops::DerefMut for AlignedBuf {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        if self.len != 0 {
+        if self.len != 0 && self.pages.is_none() {
             // SAFETY: `data` came from the allocator with this same layout.
             unsafe { dealloc(self.data.as_ptr(), Self::layout(self.len)) }
         }
@@ -89,17 +110,4 @@ impl std::fmt::Debug for AlignedBuf {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn is_aligned_and_zeroed() {
-        for len in [0, 1, 63, 64, 4097] {
-            let buf = AlignedBuf::zeroed(len);
-            assert_eq!(buf.as_ptr() as usize % ALIGNMENT, 0);
-            assert_eq!(buf.len(), len);
-            assert!(buf.iter().all(|&byte| byte == 0));
-        }
-        assert_eq!(&*AlignedBuf::copy_of(&[1, 2, 3]), [1, 2, 3]);
-    }
-}
+mod tests;

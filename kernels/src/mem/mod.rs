@@ -1,10 +1,12 @@
 //! Memory that a run touches: aligned owned bytes and the arena of intermediate results.
 
 mod aligned;
+mod pages;
 mod scratch;
 mod workspace;
 
 pub use aligned::AlignedBuf;
+pub use pages::MemoryBackend;
 pub(crate) use scratch::Scratch;
 pub use workspace::{OutOfMemory, Workspace, WorkspaceReq};
 

@@ -1,4 +1,4 @@
-use super::{ALIGNMENT, AlignedBuf};
+use super::{ALIGNMENT, AlignedBuf, MemoryBackend};
 
 /// How much memory a run needs: one shared area for intermediate tensors and one scratch area for each rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,15 +40,22 @@ impl std::fmt::Display for OutOfMemory {
 
 impl std::error::Error for OutOfMemory {}
 
-/// The arena of one run. It grows to the largest requirement it has met and is reused from then on.
+/// The arena of one run. It grows to the largest requirement it has met and is reused from then on. Its pages are provided
+/// when a worker first writes them.
 #[derive(Debug)]
 pub struct Workspace {
     arena: AlignedBuf,
+    backend: MemoryBackend,
 }
 
 impl Workspace {
     pub fn new() -> Self {
-        Self { arena: AlignedBuf::zeroed(0) }
+        Self::of(MemoryBackend::default())
+    }
+
+    /// An arena whose pages come from `backend`.
+    pub fn of(backend: MemoryBackend) -> Self {
+        Self { arena: AlignedBuf::zeroed(0), backend }
     }
 
     /// Makes room for `req` with `ranks` workers; allocates only when the arena is too small.
@@ -58,7 +65,7 @@ impl Workspace {
     pub fn reserve(&mut self, req: WorkspaceReq, ranks: usize) -> Result<(), OutOfMemory> {
         let bytes = req.bytes(ranks);
         if self.arena.len() < bytes {
-            self.arena = AlignedBuf::try_zeroed(bytes).ok_or(OutOfMemory { bytes })?;
+            self.arena = self.backend.serve(|| AlignedBuf::try_zeroed(bytes))?;
         }
         Ok(())
     }

@@ -234,7 +234,7 @@ fn pack_words(shape: &NBitsShape, codes: Codes<'_>) -> AlignedBuf {
             }
         }
     });
-    packed
+    packed.sealed()
 }
 
 /// `[n, blocks]` as `[blocks][16]` a panel.
@@ -246,7 +246,7 @@ fn pack_parameters(shape: &NBitsShape, values: &[f32]) -> AlignedBuf {
         let (column, block) = (index / blocks, index % blocks);
         rows[column / NBITS_PANEL * blocks + block][column % NBITS_PANEL] = value;
     }
-    packed
+    packed.sealed()
 }
 
 impl fmt::Debug for NBitsWeights {

@@ -71,7 +71,7 @@ pub(crate) fn pack_panels<T: Element>(rows: Rows<'_, T>, width: usize, k_group: 
             pack_panel(rows.part(first, width.min(rows.rows - first)), width, k_group, panel);
         });
     }
-    packed
+    packed.sealed()
 }
 
 #[cfg(test)]

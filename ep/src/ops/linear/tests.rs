@@ -113,3 +113,36 @@ fn quantised_layers_scale_exactly() {
         .collect();
     assert_eq!(model.run(&inputs).unwrap()[0], Value::new(&[2, 3, N], &expected));
 }
+
+/// The option lets a chip with vectors of f16 round both operands to f16; products of f16 are exact in f32, so the error is
+/// that of the operands: at most 2^-11 of each, and of f32 sums.
+#[test]
+fn operands_become_f16_where_accuracy_allows_it() {
+    let (k, scale) = (40, 1.0 / 3.0);
+    let numbers = |len: usize, seed: usize| -> Vec<f32> {
+        (0..len).map(|i| ((i * 7 + seed) % 23) as f32 * scale - 3.0).collect()
+    };
+    let (x, w) = (numbers(3 * k, 1), numbers(k * N, 5));
+    let run = |options: &[(&str, &str)], w: &[f32]| {
+        let mut model = Model::new();
+        model.domain("spacemit").version(1).input::<f32>("x", &[3, k]).constant("w", &[k, N], w);
+        model.node("Linear", &["x", "w"], &["y"], vec![]).output("y");
+        model.run_with(options, &[Value::new(&[3, k], &x)]).unwrap()[0].values::<f32>().to_vec()
+    };
+    for target in ["k1", "k3"] {
+        let exact = run(&[("target", target)], &w);
+        let rounded = run(&[("target", target), ("accuracy", "fp16")], &w);
+        assert_ne!(exact, rounded, "{target} rounds nothing");
+        for (index, (exact, rounded)) in exact.iter().zip(&rounded).enumerate() {
+            let (row, column) = (index / N, index % N);
+            let sum: f32 = (0..k).map(|d| (x[row * k + d] * w[d * N + column]).abs()).sum();
+            let bound = sum * (2.0 / 2048.0 + 1.0 / 4096.0 / 1024.0 + 2.0 * k as f32 * f32::EPSILON);
+            assert!((exact - rounded).abs() <= bound, "{target} {index}: {exact} {rounded}");
+        }
+        let mut large = w.clone();
+        large[0] = 70000.0;
+        let as_f32 = run(&[("target", target)], &large);
+        assert_eq!(run(&[("target", target), ("accuracy", "fp16")], &large), as_f32, "f16 does not have the weight");
+    }
+    assert_eq!(run(&[("accuracy", "fp16")], &w), run(&[], &w), "a host gains nothing by f16");
+}

@@ -152,3 +152,12 @@ fn a_left_hand_side_of_another_depth_is_an_error() {
     let error = CASE.model(|x| x, 0).run(&[Value::new(&[1, 3, 39], &[0f32; 3 * 39])]).unwrap_err().to_string();
     assert!(error.contains("does not fit a weight of 40 x 5"), "{error}");
 }
+
+#[test]
+fn the_option_accuracy_asks_for_int8_like_the_attribute() {
+    let rows = [Value::new(&[1, 3, CASE.k], &CASE.rows())];
+    let run = |level, accuracy| CASE.model(|x| x, level).run_with(&[("accuracy", accuracy)], &rows).unwrap();
+    assert_eq!(run(0, "int8"), run(4, "fp32"));
+    assert_eq!(run(0, "fp16"), run(0, "fp32"));
+    assert_ne!(run(0, "int8"), run(0, "fp32"));
+}

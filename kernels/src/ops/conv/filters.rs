@@ -71,7 +71,7 @@ impl Filters {
             let start = index * group + offset(engine, first, depth, block);
             engine.pack(matrix, depth, &mut blocks[start..start + engine.left_len(count, depth)]);
         }
-        Self { storage: Storage::Blocks { packed, group, block } }
+        Self { storage: Storage::Blocks { packed: packed.sealed(), group, block } }
     }
 
     /// Stands for filters that are packed later. Running with it is [`RunError::Weights`].
