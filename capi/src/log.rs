@@ -10,6 +10,7 @@ use ort_sys::{OrtLogger, OrtLoggingLevel};
 use tracing::field::{Field, Visit};
 use tracing::metadata::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use crate::host::Host;
@@ -137,6 +138,11 @@ fn severity(level: &Level) -> OrtLoggingLevel {
 struct Forward;
 
 impl Subscriber for Forward {
+    /// Loggers differ in their levels, and their levels may change.
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if metadata.is_event() { Interest::sometimes() } else { Interest::never() }
+    }
+
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event()
             && *metadata.level() <= Level::DEBUG

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use crate::Error;
 use crate::dump::{Dumped, TensorDump};
 use crate::plan::{Binding, Label, PlanNode, Planner, Program};
+use crate::profile::Profile;
 use crate::workers::Workers;
 
 /// An input of a group, as the caller must give it.
@@ -47,6 +48,7 @@ pub struct CompiledGroup {
     pub(crate) plan_cache: usize,
     pub(crate) mem_backend: MemoryBackend,
     pub(crate) dump: Option<TensorDump>,
+    pub(crate) profile: Option<Profile>,
 }
 
 /// A program found for the shapes of one call, ready to execute.
@@ -195,7 +197,11 @@ impl Run<'_> {
         let team = self.group.workers.team()?;
         let idle = lock(&self.group.workspaces).pop();
         let mut workspace = idle.unwrap_or_else(|| Workspace::of(self.group.mem_backend));
-        let result = self.program.tape.run_sharing(&team, &mut workspace, inputs, outputs);
+        let mut run = || self.program.tape.run_sharing(&team, &mut workspace, inputs, outputs);
+        let result = match &self.group.profile {
+            Some(profile) => profile.run(run),
+            None => run(),
+        };
         lock(&self.group.workspaces).push(workspace);
         result.map_err(|error| self.error(error))?;
         match (&self.group.dump, self.dumped) {

@@ -16,6 +16,7 @@ pub mod onnx;
 pub mod ops;
 mod options;
 pub mod plan;
+mod profile;
 mod provider;
 mod report;
 mod target;

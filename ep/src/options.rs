@@ -70,6 +70,8 @@ pub struct Options {
     pub plan_cache: usize,
     /// Where to write the JSON of claims and declines.
     pub report: Option<PathBuf>,
+    /// File for the trace of runs.
+    pub profile: Option<PathBuf>,
     /// Folder for the compiled groups as ONNX models.
     pub dump_subgraphs: Option<PathBuf>,
     /// Folder for the inputs and outputs of every run of a group.
@@ -90,6 +92,7 @@ impl Default for Options {
             disable_nodes: Vec::new(),
             plan_cache: 16,
             report: None,
+            profile: None,
             dump_subgraphs: None,
             dump_tensors: None,
         }

@@ -10,6 +10,7 @@ use crate::exec::{CompiledGroup, GroupConstant, GroupInput};
 use crate::ir::{Graph, ValueId};
 use crate::ops::{self, Lower, Packing};
 use crate::plan::{Label, PlanNode, WeightStore};
+use crate::profile::{Profile, Trace};
 use crate::report::{Origins, Report};
 use crate::target::target;
 use crate::workers::Workers;
@@ -21,6 +22,7 @@ pub struct Provider {
     target: Target,
     report: Arc<Report>,
     workers: Arc<Workers>,
+    trace: Option<Arc<Trace>>,
     /// Groups compiled so far, by which files of dumps are named.
     compiled: AtomicUsize,
 }
@@ -41,7 +43,8 @@ impl Provider {
         let target = target(&options, Machine::here())?;
         let report = Arc::new(Report::default());
         let workers = Arc::new(Workers::new(options.clone(), target, Arc::clone(&report)));
-        Ok(Self { options, target, report, workers, compiled: AtomicUsize::new(0) })
+        let trace = options.profile.as_deref().map(Trace::create).transpose()?.map(Arc::new);
+        Ok(Self { options, target, report, workers, trace, compiled: AtomicUsize::new(0) })
     }
 
     pub fn target(&self) -> &Target {
@@ -99,6 +102,8 @@ impl Provider {
         let pack = || self.lower_group(graph, Packing::Pack(WeightStore::global()));
         let mut group = self.options.mem_backend.serve(pack)?;
         group.dump = self.options.dump_tensors.as_deref().map(|folder| TensorDump::new(folder, index));
+        group.profile =
+            self.trace.as_ref().map(|trace| Profile::new(Arc::clone(trace), index, Arc::clone(&group.labels)));
         Ok(group)
     }
 
@@ -163,6 +168,7 @@ impl Provider {
             plan_cache: self.options.plan_cache,
             mem_backend: self.options.mem_backend,
             dump: None,
+            profile: None,
         })
     }
 }

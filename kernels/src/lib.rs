@@ -10,6 +10,7 @@ pub mod isa;
 pub mod mem;
 pub mod ops;
 pub mod pack;
+pub mod profile;
 pub mod reference;
 pub mod rt;
 pub mod select;

@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 
 use crate::driver::{Driver, RunError};
 use crate::mem::{AlignedBuf, Workspace, WorkspaceReq};
-use crate::rt::{Team, Worker};
+use crate::profile;
+use crate::rt::{Poisoned, Team, Worker};
 
 use check::{check_step, shareable, waits};
 pub use error::{TapeError, TapeRunError};
@@ -167,7 +168,9 @@ impl Tape {
             outputs: outputs.iter_mut().map(|bytes| bytes.as_mut_ptr()).collect(),
         };
         let failure = Mutex::new(None);
-        let team_result = team.run(&|worker| self.run_rank(worker, &bases, per_rank, &failure));
+        let subscriber = profile::subscriber();
+        let run_rank = |worker: &Worker<'_>| self.run_rank(worker, &bases, per_rank, &failure);
+        let team_result = team.run(&|worker| profile::with_subscriber(subscriber.as_ref(), || run_rank(worker)));
         match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(failure) => Err(failure),
             None => team_result.map_err(TapeRunError::Team),
@@ -176,15 +179,17 @@ impl Tape {
 
     fn run_rank(&self, worker: &Worker<'_>, bases: &Bases, per_rank: usize, failure: &Mutex<Option<TapeRunError>>) {
         let mut loan = worker.scratchpad(per_rank);
+        let _span = profile::span!("rank", rank = worker.rank(), tcm = loan.as_ref().map_or(0, |block| block.len()));
         let scratch = match &mut loan {
             Some(block) => &mut block[..per_rank],
             // SAFETY: each rank has its own `per_rank` bytes behind `scratch`, and ranks differ.
             None => unsafe { std::slice::from_raw_parts_mut(bases.scratch.add(per_rank * worker.rank()), per_rank) },
         };
         for (step, &waits) in self.steps.iter().zip(&self.waits) {
-            if waits && worker.barrier().is_err() {
+            if waits && wait(worker).is_err() {
                 return;
             }
+            let _span = profile::span!("step", label = step.label, kernel = %step.driver);
             let io = Io { tape: self, step, bases };
             let result = step.driver.run(worker, &io, &mut scratch[..step.driver.scratch()]);
             if let Err(error) = result {
@@ -197,6 +202,11 @@ impl Tape {
             }
         }
     }
+}
+
+fn wait(worker: &Worker<'_>) -> Result<(), Poisoned> {
+    let _span = profile::span!("wait");
+    worker.barrier()
 }
 
 fn note_size(sizes: &mut Vec<usize>, index: usize, bytes: usize) {

@@ -1,8 +1,9 @@
 //! The program on folders that stand for machines, and on this one.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn smi(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_spacemit-ep-smi")).args(arguments).output().unwrap()
@@ -69,4 +70,26 @@ fn wrong_arguments_show_the_usage() {
     let output = smi(&["--jsn"]);
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && text.contains("'--jsn'") && text.contains("usage:"), "{text}");
+}
+
+#[test]
+fn watching_prints_again_and_follows_the_workers() {
+    let root = k3("watch");
+    let mut smi = Command::new(env!("CARGO_BIN_EXE_spacemit-ep-smi"))
+        .args(["--watch", "--json", "--root", root.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(smi.stdout.take().unwrap()).lines();
+    let mut workers = || {
+        let value: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        value["cores"][8]["workers"].as_array().unwrap().len()
+    };
+    assert_eq!(workers(), 1);
+    fs::remove_dir_all(root.join("proc/77")).unwrap();
+    // One snapshot may have been taken before.
+    assert!((0..3).any(|_| workers() == 0));
+    smi.kill().unwrap();
+    smi.wait().unwrap();
+    fs::remove_dir_all(root).unwrap();
 }

@@ -51,8 +51,8 @@ const SUBCOMMANDS: &[Subcommand] = &[
     },
     Subcommand {
         name: "sanitize",
-        arguments: "[miri|address|thread|valgrind]",
-        about: "tests under Miri, sanitizers and valgrind; needs a nightly toolchain",
+        arguments: "[model|cycles|miri|address|thread|valgrind]",
+        about: "threads in every order, 1000 sessions, tests under Miri, sanitizers and valgrind",
         run: sanitize::run,
     },
     Subcommand {

@@ -1,5 +1,5 @@
-//! `cargo xtask sanitize`: the model checker of threads, and tests under Miri, the address sanitizer, the thread
-//! sanitizer and valgrind. Most need a nightly toolchain and all take long, so they are not part of `cargo xtask test`.
+//! `cargo xtask sanitize`: the model checker of threads, many sessions in many threads, and tests under Miri, the address
+//! sanitizer, the thread sanitizer and valgrind. Most need a nightly toolchain and all take long, so they are not part of `cargo xtask test`.
 
 use std::process::Command;
 
@@ -17,10 +17,16 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Runs the named tool, or all.
 pub fn run(arguments: &[String]) -> Result<()> {
     type Tool = (&'static str, fn() -> Result<()>);
-    let tools: [Tool; 5] =
-        [("model", model), ("miri", miri), ("address", address), ("thread", thread), ("valgrind", valgrind)];
+    let tools: [Tool; 6] = [
+        ("model", model),
+        ("cycles", cycles),
+        ("miri", miri),
+        ("address", address),
+        ("thread", thread),
+        ("valgrind", valgrind),
+    ];
     if let Some(unknown) = arguments.iter().find(|name| tools.iter().all(|(tool, _)| tool != name)) {
-        return Err(format!("there is no tool {unknown}; there are: model, miri, address, thread, valgrind"));
+        return Err(format!("there is no tool {unknown}; there are: {}", tools.map(|(tool, _)| tool).join(", ")));
     }
     for (name, tool) in tools {
         if arguments.is_empty() || arguments.iter().any(|wanted| wanted == name) {
@@ -79,15 +85,28 @@ fn thread() -> Result<()> {
     process::run(cargo.args(["-p", "kernels", "--", "rt::", "tape::"]))
 }
 
-/// A few sessions in stock ONNX Runtime; an invalid access of ours fails the run.
-fn valgrind() -> Result<()> {
-    let suppressions = workspace::root().join("tests/valgrind.supp");
+/// 1000 sessions made, run and dropped in eight threads, which leave nothing behind.
+fn cycles() -> Result<()> {
+    let mut cargo = end_to_end()?;
+    process::run(cargo.env("SPACEMIT_EP_CYCLES", "125").args(["test", "-p", "e2e", "--test", "leaks"]))
+}
+
+/// Cargo with stock ONNX Runtime and the plugin for the end-to-end tests.
+fn end_to_end() -> Result<Command> {
     let venv = Venv::with_onnxruntime(&newest_onnxruntime()?)?;
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace::root())
         .env("SPACEMIT_EP_LIBRARY", plugin::library(Profile::Release)?)
-        .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?)
+        .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?);
+    Ok(cargo)
+}
+
+/// A few sessions in stock ONNX Runtime; an invalid access of ours fails the run.
+fn valgrind() -> Result<()> {
+    let suppressions = workspace::root().join("tests/valgrind.supp");
+    let mut cargo = end_to_end()?;
+    cargo
         .env(
             "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
             format!("valgrind --quiet --error-exitcode=9 --suppressions={}", suppressions.display()),

@@ -18,12 +18,14 @@ const ALIASES: &[(&str, &str)] = &[
     ("SPACEMIT_EP_DISABLE_OP_TYPE_FILTER", "disable_ops"),
     ("SPACEMIT_EP_DISABLE_OP_NAME_FILTER", "disable_nodes"),
     (ACCURACY_LEVEL, "accuracy"),
+    (DEBUG_PROFILE, "profile"),
     (MEM_BACKEND, "mem_backend"),
     (DISABLE_TCM, "tcm"),
 ];
 
 const GLOBAL_THREADS: &str = "SPACEMIT_EP_USE_GLOBAL_INTRA_THREAD";
 const ACCURACY_LEVEL: &str = "SPACEMIT_EP_DENSE_ACCURACY_LEVEL";
+const DEBUG_PROFILE: &str = "SPACEMIT_EP_DEBUG_PROFILE";
 const MEM_BACKEND: &str = "SPACEMIT_MEM_BACKEND";
 const DISABLE_TCM: &str = "SPACEMIT_DISABLE_TCM";
 const DUMP_SUBGRAPHS: &str = "SPACEMIT_EP_DUMP_SUBGRAPHS";
@@ -49,6 +51,7 @@ fn translate(name: &str, value: &str) -> Option<String> {
             "hpage1gb" => "hugetlb".into(),
             same => same.to_owned(),
         },
+        (DEBUG_PROFILE, start) => format!("{start}.json"),
         // A switch there, whose files go into the current folder.
         (DUMP_SUBGRAPHS, "0") => return None,
         (DUMP_SUBGRAPHS, "1") => ".".into(),

@@ -183,6 +183,14 @@ pub const OPTIONS: &[OptionRow] = &[
         "file for the JSON of claimed and declined nodes, and of the cores that workers are bound to",
         |options, value| put(&mut options.report, path(value)),
     ),
+    option(
+        "profile",
+        "path",
+        "none",
+        "file for a trace of runs, which Perfetto and Chrome show: lanes of workers, steps with nodes, kernels and shapes, \
+         waits, scratchpads",
+        |options, value| put(&mut options.profile, path(value)),
+    ),
     option("dump_subgraphs", "folder", "none", "writes each compiled group as an ONNX model", |options, value| {
         put(&mut options.dump_subgraphs, path(value))
     }),

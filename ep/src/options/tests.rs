@@ -48,6 +48,7 @@ fn unknown_keys_and_bad_values_name_the_key() {
         ("threads", "8;x"),
         ("target", "k2"),
         ("report", ""),
+        ("profile", ""),
         ("cores", ""),
         ("cores", "8;x"),
         ("preferred_cores", "inherit"),

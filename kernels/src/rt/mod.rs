@@ -2,6 +2,8 @@
 
 mod barrier;
 mod equipment;
+#[cfg(all(test, not(loom)))]
+mod faults;
 mod grants;
 mod mailbox;
 #[cfg(all(test, loom))]

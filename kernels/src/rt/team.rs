@@ -8,6 +8,7 @@ use super::resident::Resident;
 use super::run::{Job, Terms, run_together};
 use super::spin::Spin;
 use crate::isa::{Core, Isa, Target, isa_of_this_thread};
+use crate::profile;
 use crate::sys::CpuSet;
 
 /// A fixed set of ranks that run a closure together.
@@ -122,18 +123,26 @@ impl Team {
     pub fn run(&self, job: &Job<'_>) -> Result<(), TeamError> {
         match &self.crew {
             Crew::Caller { residents, turn } => {
-                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let turn = || turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let _turn = leased(turn);
                 let mailboxes = residents.iter().map(Resident::mailbox);
                 run_together(job, Some(isa_of_this_thread()), mailboxes, self.terms)
             }
             Crew::Leased { seats, lease } => {
-                let grant = seats.pool().grants.take(seats.cpus(), lease).ok_or_else(|| busy(seats.cpus(), lease))?;
+                let grant = leased(|| seats.pool().grants.take(seats.cpus(), lease));
+                let grant = grant.ok_or_else(|| busy(seats.cpus(), lease))?;
                 let granted = seats.iter().filter(|(core, _)| grant.cores().contains(core.cpu));
                 let mailboxes = granted.map(|(_, resident)| resident.mailbox());
                 run_together(job, None, mailboxes, self.terms)
             }
         }
     }
+}
+
+/// What `take` waits for.
+fn leased<T>(take: impl FnOnce() -> T) -> T {
+    let _span = profile::span!("lease");
+    take()
 }
 
 fn busy(cores: &CpuSet, lease: &Lease) -> TeamError {

@@ -56,7 +56,11 @@ pub(crate) trait Device: Send + Sync {
 
 /// Opens the device; `None` where there is none, or where the system refuses, which the log tells.
 pub(super) fn open() -> Option<Box<dyn Device>> {
-    match OpenOptions::new().read(true).write(true).open(PATH) {
+    opened(OpenOptions::new().read(true).write(true).open(PATH))
+}
+
+fn opened(file: io::Result<File>) -> Option<Box<dyn Device>> {
+    match file {
         Ok(file) => {
             // Programs that take all of the memory hold an exclusive lock on the file.
             // SAFETY: a live descriptor.
@@ -173,6 +177,23 @@ mod tests {
         assert!(b.lock(0, 16).unwrap());
         drop(b);
         assert!(a.lock(0, 32).unwrap());
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_device_that_is_missing_forbidden_or_taken_stays_unused() {
+        for kind in [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied] {
+            assert!(opened(Err(kind.into())).is_none());
+        }
+        let path = std::env::temp_dir().join(format!("spacemit-tcm-taken-{}", std::process::id()));
+        std::fs::write(&path, [0; 64]).unwrap();
+        let open = || OpenOptions::new().read(true).write(true).open(&path);
+        let other = open().unwrap();
+        // SAFETY: a live descriptor.
+        assert_eq!(unsafe { libc::flock(other.as_raw_fd(), libc::LOCK_EX) }, 0);
+        assert!(opened(open()).is_none());
+        drop(other);
+        assert!(opened(open()).is_some());
         std::fs::remove_file(path).unwrap();
     }
 

@@ -87,8 +87,18 @@ pub(crate) const K3_MASKS: [u64; 8] = [0x300, 0x300, 0xc00, 0xc00, 0x3000, 0x300
 
 /// K3's scratchpads behind a driver that does all it should.
 pub(crate) fn k3_tcm(_kind: CoreKind) -> Option<Tcm> {
-    let device = FakeDevice { masks: K3_MASKS.to_vec(), ..FakeDevice::new(&Chip::new(8), 1) };
+    of_device(FakeDevice { masks: K3_MASKS.to_vec(), ..FakeDevice::new(&Chip::new(8), 1) })
+}
+
+/// The scratchpads behind a driver.
+pub(crate) fn of_device(device: FakeDevice) -> Option<Tcm> {
     on_device(Box::new(device)).map(Tcm::new)
+}
+
+/// K3's scratchpads behind the library.
+pub(crate) fn of_library(chip: &Arc<Chip>, is_fake: bool) -> Option<Tcm> {
+    let spine = Box::new(FakeSpine { chip: Arc::clone(chip), is_fake });
+    library::Shared::new(spine, CoreKind::A100).map(|shared| Tcm::new(Box::new(shared)))
 }
 
 fn fail_with(error: Option<i32>) -> io::Result<()> {
@@ -165,7 +175,11 @@ impl Spine for FakeSpine {
 
     fn release(&self, block: usize) -> bool {
         let owner = &mut self.chip.owners.lock().unwrap()[block];
-        std::mem::replace(owner, 0) == 1
+        let ours = *owner == 1;
+        if ours {
+            *owner = 0;
+        }
+        ours
     }
 
     fn force_release(&self, block: usize) -> bool {

@@ -70,6 +70,10 @@ pub(super) fn open() -> Found {
             return Found::Unusable;
         }
     };
+    found(library)
+}
+
+fn found(library: Library) -> Found {
     match Loaded::new(library) {
         Ok(loaded) => Found::Usable(Box::new(loaded)),
         Err(error) => {
@@ -225,5 +229,17 @@ impl Backend for Shared {
         let Some(owner) = self.status(block).owner.filter(|&thread| !self.spine.is_alive(thread)) else { return false };
         tracing::warn!(block, owner, "a scratchpad is taken back from a thread that is gone");
         self.spine.force_release(block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_of_another_version_stays_unused() {
+        // SAFETY: a library of the system that has none of the functions.
+        let library = unsafe { Library::new("libm.so.6") }.unwrap();
+        assert!(matches!(found(library), Found::Unusable));
     }
 }

@@ -1,0 +1,63 @@
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::*;
+use crate::testing::{Model, Value as Tensor};
+
+/// Runs two products twice and returns the events of their profile.
+fn profile(name: &str, options: &[(&str, &str)]) -> Vec<Value> {
+    let path = std::env::temp_dir().join(format!("spacemit-{name}-{}.json", std::process::id()));
+    let mut model = Model::new();
+    model.input::<f32>("x", &[4, 64]).constant("w", &[64, 64], &vec![0.5f32; 64 * 64]);
+    model.node("MatMul", &["x", "w"], &["first"], vec![]).node("MatMul", &["first", "w"], &["second"], vec![]);
+    model.output("second");
+    let all: Vec<(&str, &str)> = options.iter().copied().chain([("profile", path.to_str().unwrap())]).collect();
+    for _ in 0..2 {
+        let x = Tensor::new(&[4, 64], &vec![1f32; 4 * 64]);
+        assert_eq!(model.run_with(&all, &[x]).unwrap()[0].values::<f32>()[0], 1024.0);
+    }
+    let events = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    std::fs::remove_file(path).unwrap();
+    events
+}
+
+fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
+    events.iter().filter(|event| event["cat"] == kind).collect()
+}
+
+#[test]
+fn every_rank_has_its_steps_by_the_names_of_the_nodes() {
+    for target in ["host", "k3"] {
+        let events = profile(&format!("steps-{target}"), &[("threads", "2"), ("target", target)]);
+        assert_eq!(of_kind(&events, "run").len(), 1, "a session writes its own file");
+        let (ranks, steps) = (of_kind(&events, "rank"), of_kind(&events, "step"));
+        assert_eq!((ranks.len(), steps.len(), of_kind(&events, "wait").len()), (2, 4, 2));
+        let lanes: BTreeSet<i64> = ranks.iter().map(|rank| rank["tid"].as_i64().unwrap()).collect();
+        assert_eq!(lanes.len(), 2, "one lane for each worker");
+        for lane in lanes {
+            let steps: Vec<&&Value> = steps.iter().filter(|step| step["tid"] == lane).collect();
+            assert_eq!((&steps[0]["name"], &steps[1]["name"]), (&"first".into(), &"second".into()));
+            let kernel = steps[0]["args"]["kernel"].as_str().unwrap();
+            assert!(kernel.contains("m=4 n=64 k=64") && kernel.contains(" by "), "{kernel}");
+            let end = |event: &Value| event["ts"].as_f64().unwrap() + event["dur"].as_f64().unwrap();
+            assert!(end(steps[0]) <= steps[1]["ts"].as_f64().unwrap(), "steps follow one another");
+        }
+        assert_eq!(ranks[0]["args"]["tcm"], 0);
+        assert!(events.iter().any(|event| event["name"] == "thread_name"));
+    }
+}
+
+#[test]
+fn the_wait_for_cores_is_in_the_profile() {
+    let cpu = Linux.affinity().unwrap().iter().next().unwrap().to_string();
+    let events = profile("lease", &[("cores", &cpu)]);
+    assert_eq!(of_kind(&events, "lease").len(), 1);
+    assert!(events.iter().any(|event| event["args"]["name"] == format!("spacemit-cpu{cpu}").as_str()));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_names_the_option() {
+    let path = PathBuf::from("/dev/null/x");
+    let error = Trace::create(&path).err().unwrap().to_string();
+    assert!(error.contains("'profile'") && error.contains("/dev/null/x"), "{error}");
+}
