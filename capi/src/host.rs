@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use ort_sys::{OrtApi, OrtApiBase, OrtStatusPtr};
 
 use crate::status::{Error, c_string};
-use crate::sys::{self, EP_VERSION, OrtApi24, OrtEpApi};
+use crate::sys::{self, EP_VERSION, OrtApi24, OrtEpApi, OrtEpApi25, PROFILER_VERSION};
 
 /// Function tables of the host, checked to hold every function this crate calls.
 ///
@@ -17,6 +17,8 @@ pub(crate) struct Host {
     ort: NonNull<OrtApi>,
     ort24: Option<NonNull<OrtApi24>>,
     ep: NonNull<OrtEpApi>,
+    /// The same table, on hosts whose version has more of it.
+    ep25: Option<NonNull<OrtEpApi25>>,
 }
 
 // SAFETY: the tables are immutable static data.
@@ -60,7 +62,8 @@ impl Host {
         let Some(ep) = NonNull::new(ep) else {
             return Err(refuse(format!("ONNX Runtime {version} was built without plugin providers")));
         };
-        Ok(Self { ort, ort24, ep })
+        let ep25 = (minor >= PROFILER_VERSION).then(|| ep.cast());
+        Ok(Self { ort, ort24, ep, ep25 })
     }
 
     pub(crate) fn ort(self) -> *const OrtApi {
@@ -80,6 +83,11 @@ impl Host {
 
     pub(crate) fn ep(self) -> *const sys::OrtEpApi {
         self.ep.as_ptr()
+    }
+
+    /// The table with the functions of 1.25, on hosts that have them.
+    pub(crate) fn ep25(self) -> Option<*const OrtEpApi25> {
+        self.ep25.map(|table| table.as_ptr().cast_const())
     }
 
     /// Makes an `OrtStatus`, which the caller hands to ONNX Runtime.

@@ -1,8 +1,8 @@
 //! The plugin boundary: ONNX Runtime's C API on one side, the safe [`ep`] crate on the other.
 //!
 //! ONNX Runtime calls the two exported functions below when an application registers the library. Everything after
-//! that goes through callback structs: [`factory`] (one per registration), [`provider`] (one per session) and
-//! [`compute`] (one per fused node).
+//! that goes through callback structs: [`factory`] (one per registration), [`provider`] and [`profiler`] (one per session)
+//! and [`compute`] (one per fused node).
 
 #![allow(non_snake_case, non_camel_case_types, reason = "names of ONNX Runtime's C API")]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
@@ -14,6 +14,7 @@ mod handle;
 mod host;
 mod import;
 mod log;
+mod profiler;
 mod provider;
 mod status;
 mod sys;

@@ -15,8 +15,12 @@ use crate::handle::{Graph, Node, SessionOptions};
 use crate::host::{Host, text};
 use crate::import::import;
 use crate::log::Logger;
+use crate::profiler::Profiler;
 use crate::status::Error;
-use crate::sys::{EP_VERSION, OrtEp, OrtEpGraphSupportInfo, OrtNodeComputeInfo, OrtNodeFusionOptions};
+use crate::sys::{
+    EP_VERSION, OrtEp, OrtEpGraphSupportInfo, OrtEpProfilerImpl, OrtNodeComputeInfo, OrtNodeFusionOptions,
+    PROFILER_VERSION,
+};
 
 /// What ONNX Runtime puts before the keys of this provider's options.
 const OPTION_PREFIX: &str = "ep.spacemit.";
@@ -52,7 +56,7 @@ impl EpInstance {
         let provider = options.and_then(Provider::new);
         let provider = provider.map_err(|error| Error::invalid_argument(format!("Spacemit: {error}")))?;
         let callbacks = OrtEp {
-            ort_version_supported: EP_VERSION,
+            ort_version_supported: host.ep25().map_or(EP_VERSION, |_| PROFILER_VERSION),
             GetName: get_name,
             GetCapability: get_capability,
             Compile: compile,
@@ -65,6 +69,10 @@ impl EpInstance {
             CreateAllocator: ptr::null(),
             CreateSyncStreamForDevice: ptr::null(),
             GetCompiledModelCompatibilityInfo: ptr::null(),
+            GetKernelRegistry: ptr::null(),
+            IsConcurrentRunSupported: ptr::null(),
+            Sync: ptr::null(),
+            CreateProfiler: create_profiler,
         };
         let claimed = AtomicBool::new(false);
         let instance = Self { callbacks, host, logger, provider, claimed, _factory: factory };
@@ -198,5 +206,16 @@ unsafe extern "system" fn set_dynamic_options(
         let pair = |index| unsafe { (text(*keys.add(index)), text(*values.add(index))) };
         let own = (0..count).map(pair).map(|(key, value)| (key.strip_prefix(OPTION_PREFIX).unwrap_or(key), value));
         this.provider.change(own).map_err(|error| Error::invalid_argument(format!("Spacemit: {error}")))
+    })
+}
+
+/// Called on hosts from 1.25 on.
+unsafe extern "system" fn create_profiler(this: *mut OrtEp, profiler: *mut *mut OrtEpProfilerImpl) -> OrtStatusPtr {
+    // SAFETY: ONNX Runtime passes a live provider.
+    let this = unsafe { EpInstance::from_raw(this) };
+    guard::status(this.host, this.logger, || {
+        // SAFETY: an out pointer.
+        unsafe { *profiler = Profiler::create(this.host, this.logger, this.provider.slices()) };
+        Ok(())
     })
 }

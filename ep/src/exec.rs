@@ -1,6 +1,6 @@
 //! A compiled group and its runs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kernels::isa::Target;
 use kernels::mem::{AlignedBuf, MemoryBackend, Workspace};
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::Error;
 use crate::dump::{Dumped, TensorDump};
 use crate::plan::{Binding, Label, PlanNode, Planner, Program};
-use crate::profile::Profile;
+use crate::profile::{Profile, Slices};
 use crate::workers::Workers;
 
 /// An input of a group, as the caller must give it.
@@ -32,6 +32,8 @@ pub(crate) struct GroupConstant {
 
 /// A group of nodes that ONNX Runtime calls as one. Any number of threads may run it at the same time.
 pub struct CompiledGroup {
+    /// Number of the group in its session.
+    pub(crate) index: usize,
     pub(crate) target: Target,
     pub(crate) nodes: Vec<PlanNode>,
     pub(crate) slots: usize,
@@ -48,7 +50,9 @@ pub struct CompiledGroup {
     pub(crate) plan_cache: usize,
     pub(crate) mem_backend: MemoryBackend,
     pub(crate) dump: Option<TensorDump>,
-    pub(crate) profile: Option<Profile>,
+    pub(crate) slices: Arc<Slices>,
+    /// Made when a run is profiled first.
+    pub(crate) profile: OnceLock<Profile>,
 }
 
 /// A program found for the shapes of one call, ready to execute.
@@ -136,6 +140,10 @@ impl CompiledGroup {
         outputs.map_err(|error| Error::Graph(error.to_string()))
     }
 
+    fn profile(&self) -> &Profile {
+        self.profile.get_or_init(|| Profile::new(Arc::clone(&self.slices), self.index, Arc::clone(&self.labels)))
+    }
+
     fn check(&self, inputs: &[TensorView<'_>]) -> Result<(), Error> {
         if inputs.len() != self.inputs.len() {
             let reason = format!("{} inputs are given, the group has {}", inputs.len(), self.inputs.len());
@@ -198,10 +206,7 @@ impl Run<'_> {
         let idle = lock(&self.group.workspaces).pop();
         let mut workspace = idle.unwrap_or_else(|| Workspace::of(self.group.mem_backend));
         let mut run = || self.program.tape.run_sharing(&team, &mut workspace, inputs, outputs);
-        let result = match &self.group.profile {
-            Some(profile) => profile.run(run),
-            None => run(),
-        };
+        let result = if self.group.slices.wanted() { self.group.profile().run(run) } else { run() };
         lock(&self.group.workspaces).push(workspace);
         result.map_err(|error| self.error(error))?;
         match (&self.group.dump, self.dumped) {

@@ -30,4 +30,5 @@ pub use kernels::isa::Target;
 pub use kernels::tape::Argument;
 pub use kernels::tensor::{DType, TensorView};
 pub use options::{Accuracy, OPTIONS, OptionRow, Options};
+pub use profile::{Slice, Slices};
 pub use provider::{Claims, Provider};

@@ -1,10 +1,10 @@
-//! The option `profile`: spans of runs, collected for a file.
+//! What runs spend their time with: spans, collected for the file of the option `profile` and for ONNX Runtime's profiler.
 
 mod trace;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -19,20 +19,75 @@ use tracing::subscriber::Interest;
 use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 use crate::plan::Label;
-use trace::Slice;
 pub(crate) use trace::Trace;
+
+/// A time span of one thread.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// Name of the node for a step, else the kind.
+    pub name: String,
+    /// Name of the span, by which viewers filter: `run`, `lease`, `rank`, `wait` or `step`.
+    pub kind: &'static str,
+    pub args: Map<String, Value>,
+    pub start: Instant,
+    pub end: Instant,
+    /// Kernel id of the thread.
+    pub thread: i32,
+    /// Name of the thread, where it is told.
+    pub lane: Option<String>,
+}
+
+/// Where the slices of a session go.
+pub struct Slices {
+    file: Option<Trace>,
+    kept: Mutex<Option<Vec<Slice>>>,
+    wanted: AtomicBool,
+}
+
+impl Slices {
+    pub(crate) fn new(file: Option<Trace>) -> Self {
+        let wanted = AtomicBool::new(file.is_some());
+        Self { file, kept: Mutex::new(None), wanted }
+    }
+
+    /// Keeps the slices of runs that begin from now on.
+    pub fn keep(&self) {
+        lock(&self.kept).get_or_insert_default();
+        self.wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends [`Slices::keep`]: what was kept.
+    pub fn take(&self) -> Vec<Slice> {
+        self.wanted.store(self.file.is_some(), Ordering::Relaxed);
+        lock(&self.kept).take().unwrap_or_default()
+    }
+
+    /// Whether runs have to be profiled.
+    pub(crate) fn wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, slices: Vec<Slice>) {
+        if let Some(kept) = &mut *lock(&self.kept) {
+            kept.extend_from_slice(&slices);
+        }
+        if let Some(file) = &self.file {
+            file.write(slices);
+        }
+    }
+}
 
 /// The profile of one group: the subscriber of the threads that run it.
 pub(crate) struct Profile(Dispatch);
 
 impl Profile {
-    pub fn new(trace: Arc<Trace>, group: usize, labels: Arc<[Label]>) -> Self {
+    pub fn new(slices: Arc<Slices>, group: usize, labels: Arc<[Label]>) -> Self {
         let others = get_default(Dispatch::clone);
         let (open, closed, next) = (Mutex::default(), Mutex::default(), AtomicU64::new(1));
-        Self(Dispatch::new(Recorder { trace, group, labels, others, open, closed, next }))
+        Self(Dispatch::new(Recorder { slices, group, labels, others, open, closed, next }))
     }
 
-    /// A run; what it took, and the parts of it, are in the file afterwards.
+    /// A run; its slices are where they go afterwards.
     pub fn run<T>(&self, run: impl FnOnce() -> T) -> T {
         with_default(&self.0, || {
             let _span = tracing::trace_span!(target: TARGET, "run").entered();
@@ -43,7 +98,7 @@ impl Profile {
 
 /// Collects spans while a run lasts. Events are passed on to the subscriber that was there before.
 struct Recorder {
-    trace: Arc<Trace>,
+    slices: Arc<Slices>,
     group: usize,
     labels: Arc<[Label]>,
     others: Dispatch,
@@ -89,7 +144,7 @@ impl Recorder {
         let mut closed = lock(&self.closed);
         closed.push(slice);
         if kind == "run" {
-            self.trace.write(std::mem::take(&mut *closed));
+            self.slices.add(std::mem::take(&mut *closed));
         }
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use kernels::isa::Machine;
 
@@ -10,7 +10,7 @@ use crate::exec::{CompiledGroup, GroupConstant, GroupInput};
 use crate::ir::{Graph, ValueId};
 use crate::ops::{self, Lower, Packing};
 use crate::plan::{Label, PlanNode, WeightStore};
-use crate::profile::{Profile, Trace};
+use crate::profile::{Slices, Trace};
 use crate::report::{Origins, Report};
 use crate::target::target;
 use crate::workers::Workers;
@@ -22,7 +22,7 @@ pub struct Provider {
     target: Target,
     report: Arc<Report>,
     workers: Arc<Workers>,
-    trace: Option<Arc<Trace>>,
+    slices: Arc<Slices>,
     /// Groups compiled so far, by which files of dumps are named.
     compiled: AtomicUsize,
 }
@@ -43,8 +43,8 @@ impl Provider {
         let target = target(&options, Machine::here())?;
         let report = Arc::new(Report::default());
         let workers = Arc::new(Workers::new(options.clone(), target, Arc::clone(&report)));
-        let trace = options.profile.as_deref().map(Trace::create).transpose()?.map(Arc::new);
-        Ok(Self { options, target, report, workers, trace, compiled: AtomicUsize::new(0) })
+        let slices = Arc::new(Slices::new(options.profile.as_deref().map(Trace::create).transpose()?));
+        Ok(Self { options, target, report, workers, slices, compiled: AtomicUsize::new(0) })
     }
 
     pub fn target(&self) -> &Target {
@@ -58,6 +58,11 @@ impl Provider {
     /// [`Error::Option`] for other options and for values that cannot be met, [`Error::System`] when workers do not start.
     pub fn change<'a>(&self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), Error> {
         self.workers.change(pairs)
+    }
+
+    /// Where the slices of this session's runs go.
+    pub fn slices(&self) -> Arc<Slices> {
+        Arc::clone(&self.slices)
     }
 
     /// Decides which nodes to take and writes the report. A pure function of the graph, but for the report.
@@ -99,11 +104,9 @@ impl Provider {
         if let Some(folder) = &self.options.dump_subgraphs {
             dump_subgraph(folder, index, graph)?;
         }
-        let pack = || self.lower_group(graph, Packing::Pack(WeightStore::global()));
+        let pack = || self.lower_group(graph, index, Packing::Pack(WeightStore::global()));
         let mut group = self.options.mem_backend.serve(pack)?;
         group.dump = self.options.dump_tensors.as_deref().map(|folder| TensorDump::new(folder, index));
-        group.profile =
-            self.trace.as_ref().map(|trace| Profile::new(Arc::clone(trace), index, Arc::clone(&group.labels)));
         Ok(group)
     }
 
@@ -112,10 +115,10 @@ impl Provider {
     /// # Errors
     /// As [`Provider::compile`].
     pub fn outline(&self, graph: &Graph<'_>) -> Result<CompiledGroup, Error> {
-        self.lower_group(graph, Packing::Plan)
+        self.lower_group(graph, 0, Packing::Plan)
     }
 
-    fn lower_group(&self, graph: &Graph<'_>, packing: Packing<'_>) -> Result<CompiledGroup, Error> {
+    fn lower_group(&self, graph: &Graph<'_>, index: usize, packing: Packing<'_>) -> Result<CompiledGroup, Error> {
         let _span = tracing::debug_span!("compile", graph = graph.name).entered();
         self.workers.team()?;
         let mut graph = graph.clone();
@@ -146,6 +149,7 @@ impl Provider {
             graph.inputs().iter().copied().filter(|&id| graph.value(id).constant.is_none()).collect();
         let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect();
         Ok(CompiledGroup {
+            index,
             target: self.target,
             constants: constants(&graph, kept),
             input_names: names(&inputs),
@@ -168,7 +172,8 @@ impl Provider {
             plan_cache: self.options.plan_cache,
             mem_backend: self.options.mem_backend,
             dump: None,
-            profile: None,
+            slices: Arc::clone(&self.slices),
+            profile: OnceLock::new(),
         })
     }
 }

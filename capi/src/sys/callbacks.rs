@@ -8,7 +8,10 @@ use ort_sys::{
     OrtMemoryInfo, OrtNode, OrtSessionOptions, OrtStatusPtr,
 };
 
-use super::{OrtDataTransferImpl, OrtEpGraphSupportInfo, OrtMemoryDevice, OrtNodeComputeContext, OrtSyncStreamImpl};
+use super::{
+    OrtDataTransferImpl, OrtEpGraphSupportInfo, OrtMemoryDevice, OrtNodeComputeContext, OrtProfilingEvent,
+    OrtProfilingEventsContainer, OrtSyncStreamImpl,
+};
 
 /// An optional callback that is left out.
 type Absent = *const c_void;
@@ -99,6 +102,31 @@ pub struct OrtEp {
     pub CreateAllocator: Absent,
     pub CreateSyncStreamForDevice: Absent,
     pub GetCompiledModelCompatibilityInfo: Absent,
+    /// Since 1.24.
+    pub GetKernelRegistry: Absent,
+    pub IsConcurrentRunSupported: Absent,
+    /// Since 1.25.
+    pub Sync: Absent,
+    pub CreateProfiler:
+        unsafe extern "system" fn(this: *mut OrtEp, profiler: *mut *mut OrtEpProfilerImpl) -> OrtStatusPtr,
+}
+
+/// Hands events to the host's profiler. Since 1.25.
+#[repr(C)]
+pub struct OrtEpProfilerImpl {
+    pub ort_version_supported: u32,
+    pub Release: unsafe extern "system" fn(this: *mut OrtEpProfilerImpl),
+    pub StartProfiling: unsafe extern "system" fn(this: *mut OrtEpProfilerImpl, offset_ns: i64) -> OrtStatusPtr,
+    pub StartEvent: unsafe extern "system" fn(this: *mut OrtEpProfilerImpl, correlation: u64) -> OrtStatusPtr,
+    pub StopEvent: unsafe extern "system" fn(
+        this: *mut OrtEpProfilerImpl,
+        correlation: u64,
+        event: *const OrtProfilingEvent,
+    ) -> OrtStatusPtr,
+    pub EndProfiling: unsafe extern "system" fn(
+        this: *mut OrtEpProfilerImpl,
+        container: *mut OrtProfilingEventsContainer,
+    ) -> OrtStatusPtr,
 }
 
 /// Runs one fused node.
@@ -134,7 +162,9 @@ const _: () = {
     assert!(offset_of!(OrtEp, Compile) == 3 * POINTER);
     assert!(offset_of!(OrtEp, SetDynamicOptions) == 7 * POINTER);
     assert!(offset_of!(OrtEp, GetCompiledModelCompatibilityInfo) == 12 * POINTER);
-    assert!(size_of::<OrtEp>() == 13 * POINTER);
+    assert!(offset_of!(OrtEp, CreateProfiler) == 16 * POINTER);
+    assert!(size_of::<OrtEp>() == 17 * POINTER);
+    assert!(size_of::<OrtEpProfilerImpl>() == 6 * POINTER);
     assert!(size_of::<OrtNodeComputeInfo>() == 4 * POINTER);
     assert!(offset_of!(OrtNodeFusionOptions, drop_constant_initializers) == 4);
     assert!(size_of::<OrtNodeFusionOptions>() == 8);

@@ -8,7 +8,10 @@ use ort_sys::{
     OrtValue,
 };
 
-use super::{OrtEpFactory, OrtEpGraphSupportInfo, OrtNodeComputeContext, OrtNodeFusionOptions};
+use super::{
+    OrtEpFactory, OrtEpGraphSupportInfo, OrtNodeComputeContext, OrtNodeFusionOptions, OrtProfilingEvent,
+    OrtProfilingEventsContainer,
+};
 
 /// A table slot that this crate never calls.
 type Unused = *const c_void;
@@ -34,6 +37,31 @@ pub struct OrtEpApi {
     pub NodeComputeContext_NodeName: unsafe extern "system" fn(context: *const OrtNodeComputeContext) -> *const c_char,
 }
 
+/// `OrtEpApi` with the functions of ONNX Runtime 1.25 that this crate uses when the host has them.
+#[repr(C)]
+pub struct OrtEpApi25 {
+    _before: [Unused; 65],
+    pub CreateProfilingEvent: unsafe extern "system" fn(
+        category: i32,
+        process_id: i32,
+        thread_id: i32,
+        name: *const c_char,
+        timestamp_us: i64,
+        duration_us: i64,
+        arg_keys: *const *const c_char,
+        arg_values: *const *const c_char,
+        num_args: usize,
+        event: *mut *mut OrtProfilingEvent,
+    ) -> OrtStatusPtr,
+    pub ReleaseProfilingEvent: unsafe extern "system" fn(event: *mut OrtProfilingEvent),
+    _getters: [Unused; 5],
+    pub ProfilingEventsContainer_AddEvents: unsafe extern "system" fn(
+        container: *mut OrtProfilingEventsContainer,
+        events: *const *const OrtProfilingEvent,
+        num_events: usize,
+    ) -> OrtStatusPtr,
+}
+
 /// `OrtApi` with the functions of ONNX Runtime 1.24 that this crate uses when the host has them.
 #[repr(C)]
 pub struct OrtApi24 {
@@ -52,6 +80,8 @@ const POINTER: usize = size_of::<Unused>();
 const _: () = {
     assert!(offset_of!(OrtEpApi, EpGraphSupportInfo_AddNodesToFuse) == 2 * POINTER);
     assert!(offset_of!(OrtEpApi, NodeComputeContext_NodeName) == 4 * POINTER);
+    assert!(offset_of!(OrtEpApi25, CreateProfilingEvent) == 65 * POINTER);
+    assert!(offset_of!(OrtEpApi25, ProfilingEventsContainer_AddEvents) == 72 * POINTER);
     assert!(offset_of!(OrtApi, GetTensorSizeInBytes) == 318 * POINTER);
     assert!(offset_of!(OrtApi, GetSessionOptionsConfigEntries) == 379 * POINTER);
     assert!(size_of::<OrtApi>() == 390 * POINTER);

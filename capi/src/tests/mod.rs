@@ -183,6 +183,13 @@ fn panics_in_provider_callbacks_become_statuses() {
             (callbacks.Compile)(ep, ptr::null_mut(), ptr::null_mut(), 1, ptr::null_mut(), ptr::null_mut())
         }));
         assert_internal_error(panicking(|| (callbacks.SetDynamicOptions)(ep, ptr::null(), ptr::null(), 1)));
+        let mut profiler = ptr::null_mut();
+        assert_internal_error(panicking(|| (callbacks.CreateProfiler)(ep, &mut profiler)));
+        assert!(profiler.is_null());
+        assert_eq!(take_status((callbacks.CreateProfiler)(ep, &mut profiler)), None);
+        assert_internal_error(panicking(|| ((*profiler).StartProfiling)(profiler, 0)));
+        assert_internal_error(panicking(|| ((*profiler).EndProfiling)(profiler, ptr::null_mut())));
+        ((*profiler).Release)(profiler);
         take_log();
         panicking(|| (callbacks.ReleaseNodeComputeInfos)(ep, ptr::null_mut(), 1));
         let log = take_log();

@@ -61,3 +61,23 @@ fn a_file_that_cannot_be_written_names_the_option() {
     let error = Trace::create(&path).err().unwrap().to_string();
     assert!(error.contains("'profile'") && error.contains("/dev/null/x"), "{error}");
 }
+
+#[test]
+fn slices_are_kept_only_between_start_and_end() {
+    let mut model = Model::new();
+    model.input::<f32>("x", &[2]).node("Neg", &["x"], &["y"], vec![]).output("y");
+    let provider = crate::Provider::new(crate::Options::default()).unwrap();
+    let (slices, group) = (provider.slices(), provider.compile(&model.graph()).unwrap());
+    let run = || {
+        let x = Tensor::new(&[2], &[1f32, 2.0]);
+        group.begin(&[x.view()]).unwrap().execute(&[x.view()], &mut [&mut [0; 8]]).unwrap();
+    };
+    run();
+    assert!(slices.take().is_empty());
+    slices.keep();
+    run();
+    let kept = slices.take();
+    assert_eq!((kept.iter().filter(|slice| slice.name == "y").count(), kept.last().unwrap().kind), (1, "run"));
+    run();
+    assert!(slices.take().is_empty());
+}

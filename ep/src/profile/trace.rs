@@ -5,23 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::Slice;
 use crate::Error;
-
-/// A time span of one thread.
-pub(super) struct Slice {
-    pub name: String,
-    /// Name of the span, by which viewers filter.
-    pub kind: &'static str,
-    pub args: Map<String, Value>,
-    pub start: Instant,
-    pub end: Instant,
-    /// Kernel id of the thread.
-    pub thread: i32,
-    /// Name of the thread, where it is told.
-    pub lane: Option<String>,
-}
 
 /// The file of a session: an array of events in the JSON form of Chrome's trace viewer, which Perfetto reads too. It can be
 /// read while the session lasts, for both accept an array without its end.
