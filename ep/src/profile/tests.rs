@@ -66,7 +66,7 @@ fn a_file_that_cannot_be_written_names_the_option() {
 fn slices_are_kept_only_between_start_and_end() {
     let mut model = Model::new();
     model.input::<f32>("x", &[2]).node("Neg", &["x"], &["y"], vec![]).output("y");
-    let provider = crate::Provider::new(crate::Options::default()).unwrap();
+    let provider = crate::Provider::new(crate::Options::parse([("threads", "1")]).unwrap()).unwrap();
     let (slices, group) = (provider.slices(), provider.compile(&model.graph()).unwrap());
     let run = || {
         let x = Tensor::new(&[2], &[1f32, 2.0]);
