@@ -42,8 +42,9 @@ LOST_IN_1_23 = {
     "test_sequence_map_add_1_sequence_1_tensor",
 }
 
-# The text of Attention was corrected for all its versions: softcap comes before the mask, and `qk_matmul_output_mode` counts
-# in that order (onnx#7867, onnx#7913). The provider follows it; the data of onnx 1.20 and onnxruntime 1.23 are older.
+# The text of Attention was corrected for all its versions: softcap comes before the mask, and `qk_matmul_output_mode`
+# counts in that order (onnx#7867, onnx#7913). The provider follows it; the data of onnx 1.20 and onnxruntime 1.23 are
+# older.
 OLDER_ATTENTION = {
     "test_attention_3d_with_past_and_present_qk_matmul_bias",
     "test_attention_3d_with_past_and_present_qk_matmul_softcap",
