@@ -45,8 +45,8 @@ const SUBCOMMANDS: &[Subcommand] = &[
     },
     Subcommand {
         name: "riscv",
-        arguments: "setup|build|test [LANE ...]|counts",
-        about: "cross-build the plugin for SpacemiT's boards, or test it in QEMU",
+        arguments: "setup|build|test [LANE ...]|counts|cycles",
+        about: "cross-build the plugin for SpacemiT's boards, or test and measure it in QEMU",
         run: riscv::run,
     },
     Subcommand {

@@ -77,10 +77,15 @@ impl Venv {
 
     /// A command that runs the environment's interpreter at the root of the workspace.
     pub fn python(&self) -> Command {
-        let mut command = Command::new(self.directory.join("bin/python"));
+        let mut command = Command::new(self.executable("python"));
         // its uploader, which onnxruntime has from 1.29 on, runs threads on any core
         command.current_dir(workspace::root()).env("ORT_DISABLE_TELEMETRY", "1");
         command
+    }
+
+    /// Path of a program of the environment.
+    pub fn executable(&self, name: &str) -> PathBuf {
+        self.directory.join("bin").join(name)
     }
 
     /// The shared library of onnxruntime, for programs that load it themselves.

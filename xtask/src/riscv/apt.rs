@@ -57,7 +57,7 @@ pub fn mirror() -> Result<String> {
 
 /// Downloads a package of any suite and processor and unpacks it into `into`, without installing it.
 pub fn unpack(suite: &str, architecture: &str, package: &str, into: &Path) -> Result<()> {
-    let state = private_state(suite, architecture)?;
+    let state = private_state(suite, architecture, "deb")?;
     let downloads = directory().join("downloads");
     make_directory(&downloads)?;
     let mut apt = Command::new("apt-get");
@@ -70,9 +70,30 @@ pub fn unpack(suite: &str, architecture: &str, package: &str, into: &Path) -> Re
     fs::remove_dir_all(&downloads).map_err(|error| format!("cannot remove {}: {error}", downloads.display()))
 }
 
-/// Makes apt's state for one suite and processor, with a fresh index, and returns its configuration file.
-fn private_state(suite: &str, architecture: &str) -> Result<PathBuf> {
-    let state = directory().join(format!("apt/{suite}-{architecture}"));
+/// Downloads the source of a package of any suite and unpacks it into `into`, without Debian's changes to it.
+pub fn unpack_source(suite: &str, package: &str, into: &Path) -> Result<()> {
+    let state = private_state(suite, "amd64", "deb-src")?;
+    let downloads = directory().join("downloads");
+    make_directory(&downloads)?;
+    make_directory(into)?;
+    let mut apt = Command::new("apt-get");
+    apt.current_dir(&downloads).env("APT_CONFIG", &state).args(["source", "-qq", "--download-only", package]);
+    process::run(&mut apt)
+        .map_err(|error| format!("{error}\ncannot download the source of {package} of Debian {suite}"))?;
+    let read = |error| format!("cannot read {}: {error}", downloads.display());
+    for file in fs::read_dir(&downloads).map_err(read)? {
+        let file = file.map_err(read)?.path();
+        if file.to_string_lossy().contains(".orig.tar.") {
+            process::run(Command::new("tar").arg("-xf").arg(file).args(["--strip-components=1", "-C"]).arg(into))?;
+        }
+    }
+    fs::remove_dir_all(&downloads).map_err(|error| format!("cannot remove {}: {error}", downloads.display()))
+}
+
+/// Makes apt's state for one suite, processor and kind of package (`deb` or `deb-src`), with a fresh index, and returns its
+/// configuration file.
+fn private_state(suite: &str, architecture: &str, kind: &str) -> Result<PathBuf> {
+    let state = directory().join(format!("apt/{suite}-{architecture}-{kind}"));
     for folder in ["lists/partial", "cache/archives/partial"] {
         make_directory(&state.join(folder))?;
     }
@@ -85,7 +106,7 @@ Dir::State \"{place}\"; Dir::State::Status \"{place}/status\"; Dir::Cache \"{pla
 APT::Architecture \"{architecture}\"; APT::Architectures {{ \"{architecture}\"; }}; APT::Sandbox::User \"root\";
 Acquire::Check-Valid-Until \"false\"; Acquire::Check-Date \"false\";\n"
     );
-    let source = format!("deb [arch={architecture} signed-by={KEYRING}] {mirror} {suite} main\n");
+    let source = format!("{kind} [arch={architecture} signed-by={KEYRING}] {mirror} {suite} main\n");
     for (name, text) in [("status", ""), ("sources.list", &source), ("apt.conf", &configuration)] {
         let file = state.join(name);
         fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;

@@ -20,7 +20,7 @@ const PRODUCTS: &str = "matmul_";
 
 /// Prints the counts of K1 and K3; fails where a loop spills, sets the vector length needlessly, or misses its aim.
 pub fn run(emulation: &Emulation) -> Result<()> {
-    let program = emulation.toolchain.example("kernels", "marked")?;
+    let program = emulation.toolchain.example("kernels", "marked", "dev")?;
     let emulator = emulation.toolchain.emulator()?;
     let code = Code::of(&program)?;
     let (mut faults, mut shares) = (Vec::new(), [0f64; AIMS.len()]);

@@ -31,20 +31,21 @@ impl Toolchain {
         self.library("ime-preload", "dev")
     }
 
-    /// Builds an example and returns its path.
-    pub fn example(&self, package: &str, name: &str) -> Result<PathBuf> {
-        process::run(self.cargo("build").args(["--package", package, "--example", name]))?;
-        Ok(target().join(TARGET).join("debug/examples").join(name))
+    /// Builds an example with cargo's `profile` and returns its path.
+    pub fn example(&self, package: &str, name: &str, profile: &str) -> Result<PathBuf> {
+        let mut cargo = self.cargo("build");
+        process::run(cargo.args(["--profile", profile, "--package", package, "--example", name]))?;
+        Ok(target().join(TARGET).join(folder(profile)).join("examples").join(name))
     }
 
     fn library(&self, package: &str, profile: &str) -> Result<PathBuf> {
         process::run(self.cargo("build").args(["--profile", profile, "--package", package]))?;
-        let folder = if profile == "dev" { "debug" } else { profile };
-        Ok(target().join(TARGET).join(folder).join(format!("lib{}.so", package.replace('-', "_"))))
+        Ok(target().join(TARGET).join(folder(profile)).join(format!("lib{}.so", package.replace('-', "_"))))
     }
 }
 
 /// What runs the programs.
+#[derive(Clone)]
 pub struct Emulation {
     pub toolchain: Toolchain,
     /// QEMU's program.
@@ -82,6 +83,11 @@ impl Emulation {
         }
         words
     }
+}
+
+/// Cargo's folder of a profile.
+fn folder(profile: &str) -> &str {
+    if profile == "dev" { "debug" } else { profile }
 }
 
 fn target() -> PathBuf {

@@ -4,6 +4,7 @@ mod apt;
 mod build;
 mod counts;
 mod cross;
+mod cycles;
 mod grid;
 mod models;
 mod python;
@@ -21,9 +22,9 @@ pub use test::{is_emulated, lanes};
 
 use crate::{Result, workspace};
 
-/// `cargo xtask riscv setup | build | test [LANE ...] | counts`; lanes are named without `riscv-`.
+/// `cargo xtask riscv setup | build | test [LANE ...] | counts | cycles [WORD ...]`; lanes are named without `riscv-`.
 pub fn run(arguments: &[String]) -> Result<()> {
-    let (action, rest) = arguments.split_first().ok_or("riscv needs setup, build, test or counts")?;
+    let (action, rest) = arguments.split_first().ok_or("riscv needs setup, build, test, counts or cycles")?;
     match (action.as_str(), rest) {
         ("setup", []) => prepare()?.map_or(Ok(()), Err),
         ("build", []) => match obstacle(false) {
@@ -32,8 +33,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
         },
         ("counts", []) => crate::test::run(&test::arguments(&arguments[..1])),
         ("test", words) => crate::test::run(&test::arguments(words)),
+        ("cycles", words) => match obstacle(true) {
+            None => cycles::run(&Emulation::prepare()?, words),
+            Some(obstacle) => Err(obstacle),
+        },
         ("setup" | "build" | "counts", [word, ..]) => Err(format!("riscv {action} takes no argument {word}")),
-        _ => Err(format!("riscv knows setup, build, test and counts, not {action}")),
+        _ => Err(format!("riscv knows setup, build, test, counts and cycles, not {action}")),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{apt, directory, is_made, once};
 use crate::{Result, process};
 
 /// Folder with a packed tree, which is preferred to a download.
-const CACHE_VARIABLE: &str = "SPACEMIT_EP_RISCV_CACHE";
+pub const CACHE_VARIABLE: &str = "SPACEMIT_EP_RISCV_CACHE";
 /// The packed tree in that folder, and its checksum.
 const PACKED: &str = "root-testing.tar.xz";
 const SHA256: &str = "34b5106388a0fe5b81a78724f55116861adf0152b552584b56e7d9a95461302c";

@@ -17,6 +17,7 @@ const DEBIAN_PACKAGE: (&str, &str) = ("rustc", "rustc-web");
 const DEBIAN_SOURCE: &str = "Debian stable's libstd-rust-web-dev for riscv64";
 
 /// What cargo has to be told about the compiler.
+#[derive(Clone)]
 pub struct Toolchain {
     /// Folder with the standard libraries of Debian's compiler; none where rustup's compiler is used.
     sysroot: Option<PathBuf>,

@@ -1,0 +1,45 @@
+//! Drivers beside matrix products, on activations of MiniLM's size.
+
+use kernels::driver::Driver;
+use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
+use kernels::ops::norm::{Norm, NormKind};
+use kernels::ops::quantize::{DynamicQuantize, MinMax};
+use kernels::ops::softmax::Softmax;
+use kernels::ops::unary::{Unary, UnaryOp};
+use kernels::tensor::DType;
+
+use crate::item::{From, Items, Unit as Work, buffer, floats};
+
+const ROWS: usize = 32;
+const WIDTH: usize = 384;
+const LEN: usize = ROWS * WIDTH;
+
+pub fn all(items: &mut Items) {
+    let x = || buffer(&floats(LEN));
+    let work = (LEN, Work::Element);
+    let unary = |items: &mut Items, name: &str, driver: Box<dyn Driver>| {
+        items.driver(name, work, From::L2, || (driver, vec![x()], vec![4 * LEN]));
+    };
+    unary(items, "unary_relu", Box::new(Unary::new(UnaryOp::Relu, LEN)));
+    unary(items, "unary_gelu", Box::new(Unary::new(UnaryOp::Gelu, LEN)));
+    unary(items, "unary_exp", Box::new(Unary::new(UnaryOp::Exp, LEN)));
+    unary(items, "softmax", Box::new(Softmax::new(ROWS, WIDTH, 1, false)));
+    items.driver("arithmetic_add", work, From::L2, || {
+        let dims = [ROWS, WIDTH];
+        let driver = Arithmetic::new(ArithmeticOp::Add, DType::F32, &dims, &dims);
+        (Box::new(driver), vec![x(), x()], vec![4 * LEN])
+    });
+    for (name, kind) in [("norm_layer", NormKind::Layer), ("norm_rms", NormKind::Rms)] {
+        items.driver(name, work, From::L2, || {
+            let driver = Norm::new(kind, ROWS, WIDTH, 1e-5);
+            (Box::new(driver), vec![x(), buffer(&floats(WIDTH))], vec![4 * LEN])
+        });
+    }
+    items.driver("quantize_min_max", work, From::L2, || {
+        (Box::new(MinMax::new(LEN)), vec![x()], vec![4 * MinMax::extremes(LEN)])
+    });
+    items.driver("quantize_dynamic", work, From::L2, || {
+        let extremes: Vec<f32> = (0..MinMax::extremes(LEN)).map(|index| [-1.0, 1.0][index % 2]).collect();
+        (Box::new(DynamicQuantize::new(LEN)), vec![x(), buffer(&extremes)], vec![LEN, 4, 1])
+    });
+}

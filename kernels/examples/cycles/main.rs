@@ -1,0 +1,24 @@
+//! The work that `cargo xtask riscv cycles` measures: loops without memory, micro-kernels with operands in the first cache,
+//! and whole drivers, each twice, of which the second time counts.
+//!
+//! `cycles [WORD ...]` runs the items whose names contain one of the words. For each it prints a line `item NAME WORK UNIT`,
+//! where the work is counted in multiplications or elements.
+
+mod drivers;
+mod item;
+mod kernels;
+mod loops;
+mod mark;
+mod products;
+
+use item::Items;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    mark::pass_over_matrix_instructions();
+    let mut items = Items::new(words);
+    loops::all(&mut items);
+    self::kernels::all(&mut items);
+    products::all(&mut items);
+    drivers::all(&mut items);
+}

@@ -1,0 +1,89 @@
+//! `cargo xtask riscv cycles`: how long the chips' cores would take, by the model of the crate `cycles`.
+//!
+//! The example `cycles` of the kernels runs in a QEMU with that crate as a plugin, once for each reading of what is known of the
+//! chips.
+
+mod document;
+mod item;
+mod qemu;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::cross::Emulation;
+use super::{directory, qemu as processors};
+use crate::{Result, process, workspace};
+use item::Item;
+
+/// A core as it is modelled.
+pub struct Setting {
+    pub name: &'static str,
+    /// QEMU's processor.
+    cpu: &'static str,
+    /// Arguments of the plugin.
+    options: &'static str,
+    /// Multiplications of one matrix instruction on 8-bit numbers.
+    pub dot: f64,
+}
+
+pub const SETTINGS: [Setting; 4] = [
+    Setting { name: "K1", cpu: processors::K1, options: "core=x60", dot: 128.0 },
+    Setting { name: "K3", cpu: processors::K3, options: "core=a100", dot: 1024.0 },
+    Setting { name: "K3, stalling loads", cpu: processors::K3, options: "core=a100,loads=stalling", dot: 1024.0 },
+    Setting { name: "K3, shared matrix unit", cpu: processors::K3, options: "core=a100,matrix=shared", dot: 1024.0 },
+];
+
+/// The document of all items.
+const DOCUMENT: &str = "docs/cycles.md";
+/// Set to write the document again.
+const UPDATE: &str = "UPDATE_DOCS";
+
+/// Measures the items whose names contain one of `words`, or all of them, and prints them; they are also in
+/// `target/riscv/cycles.json`.
+pub fn run(emulation: &Emulation, words: &[String]) -> Result<()> {
+    let emulation = Emulation { qemu: qemu::prepare()?, ..emulation.clone() };
+    let program = emulation.toolchain.example("kernels", "cycles", "release")?;
+    let plugin = plugin()?;
+    let mut measured = Vec::new();
+    for setting in &SETTINGS {
+        let items = measure(&emulation, setting, &plugin, &program, words)?;
+        println!("\n{}", setting.name);
+        print!("{}", item::table(&items, setting));
+        measured.push(items);
+    }
+    let json = directory().join("cycles.json");
+    write(&json, &item::json(&measured))?;
+    println!("\n{}", json.display());
+    if words.is_empty() && std::env::var_os(UPDATE).is_some() {
+        write(&workspace::root().join(DOCUMENT), &document::text(&measured))?;
+    }
+    Ok(())
+}
+
+/// Builds the plugin and returns its path.
+fn plugin() -> Result<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    process::run(cargo.current_dir(workspace::root()).args(["build", "--release", "--package", "cycles"]))?;
+    Ok(workspace::cargo_target().join("release/libcycles.so"))
+}
+
+fn measure(
+    emulation: &Emulation,
+    setting: &Setting,
+    plugin: &Path,
+    program: &Path,
+    words: &[String],
+) -> Result<Vec<Item>> {
+    let out = directory().join("cycles.txt");
+    let mut command = emulation.command(setting.cpu, None);
+    command.arg("-plugin").arg(format!("{},{},out={}", plugin.display(), setting.options, out.display()));
+    let printed = process::output(command.arg(program).args(words))?;
+    let regions =
+        fs::read_to_string(&out).map_err(|error| format!("the plugin wrote no {}: {error}", out.display()))?;
+    item::read(&printed, &regions)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
