@@ -33,10 +33,10 @@ pub fn all(items: &mut Items) {
         items.driver(&format!("matmul_f32_{m}x{n}x{k}"), (m * n * k, Unit::Mac), From::L2, || float(m, n, k, false));
         items.driver(&format!("matmul_f16_{m}x{n}x{k}"), (m * n * k, Unit::Mac), From::L2, || float(m, n, k, true));
     }
-    for (m, bits) in [(128, 4), (1, 4), (1, 8)] {
+    for (bits, [m, n, k]) in [(4, [32, 384, 1536]), (4, [1, 1536, 1536]), (8, [1, 1536, 1536])] {
         let from = if m == 1 { From::Dram } else { From::L2 };
-        let name = format!("matmul_q{bits}_{m}x1536x1536");
-        items.driver(&name, (m * 1536 * 1536, Unit::Mac), from, || nbits(m, bits));
+        let name = format!("matmul_q{bits}_{m}x{n}x{k}");
+        items.driver(&name, (m * n * k, Unit::Mac), from, || nbits(bits, m, n, k));
     }
 }
 
@@ -69,13 +69,12 @@ fn float(m: usize, n: usize, k: usize, half: bool) -> Made {
 }
 
 /// Weights of blocks of 32, activations in int8.
-fn nbits(m: usize, bits: usize) -> Made {
-    const SIDE: usize = 1536;
-    let shape = NBitsShape::new(SIDE, SIDE, bits, 32).expect("a known shape");
-    let bytes: Vec<u8> = (0..SIDE * SIDE * bits / 8).map(|i| (i * 37 + i / 7) as u8).collect();
-    let codes = Codes { bytes: &bytes, signed: false, row_stride: 1, column_stride: SIDE };
-    let scales = vec![0.01; SIDE * shape.blocks()];
+fn nbits(bits: usize, m: usize, n: usize, k: usize) -> Made {
+    let shape = NBitsShape::new(k, n, bits, 32).expect("a known shape");
+    let bytes: Vec<u8> = (0..k * n * bits / 8).map(|i| (i * 37 + i / 7) as u8).collect();
+    let codes = Codes { bytes: &bytes, signed: false, row_stride: 1, column_stride: k };
+    let scales = vec![0.01; n * shape.blocks()];
     let weights = Arc::new(NBitsWeights::pack(shape, codes, &scales, None).expect("sizes agree"));
     let driver = MatMulNBits::new(m, Compute::Int8, weights, Epilogue::NONE);
-    (Box::new(driver), vec![buffer(&floats(m * SIDE))], vec![m * SIDE * 4])
+    (Box::new(driver), vec![buffer(&floats(m * k))], vec![m * n * 4])
 }
