@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kernels::isa::{Core, Isa};
-use kernels::rt::Team;
+use kernels::rt::{RankCore, Team};
 use serde_json::{Value, json};
 
 use crate::claim::Partition;
@@ -16,8 +15,8 @@ use crate::{Error, Target};
 #[derive(Default)]
 pub(crate) struct Report {
     graphs: Mutex<BTreeMap<Key, Entry>>,
-    /// Cores that the session's workers are bound to now, by rank, and what they execute.
-    cores: Mutex<Vec<(Core, Isa)>>,
+    /// Where the session's workers are now, by rank.
+    cores: Mutex<Vec<RankCore>>,
 }
 
 /// Name and outputs: bodies of control-flow nodes may share a name.
@@ -132,7 +131,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn to_json<'a>(target: &Target, cores: &[(Core, Isa)], entries: impl Iterator<Item = &'a Entry>) -> Value {
+fn to_json<'a>(target: &Target, cores: &[RankCore], entries: impl Iterator<Item = &'a Entry>) -> Value {
     let (mut groups, mut claims, mut declines) = (Vec::new(), Vec::new(), Vec::new());
     for entry in entries {
         for group in &entry.groups {
@@ -147,9 +146,15 @@ fn to_json<'a>(target: &Target, cores: &[(Core, Isa)], entries: impl Iterator<It
             declines.push(json!({"node": name, "op": op, "domain": domain, "code": code, "reason": reason}));
         }
     }
-    let core = |(core, isa): &(Core, Isa)| {
-        let kind = format!("{:?}", core.kind);
-        json!({"cpu": core.cpu, "kind": kind, "vlen": isa.vlen, "ime1": isa.ime1, "ime2": isa.ime2})
+    let core = |RankCore { core, isa, scratchpad }: &RankCore| {
+        json!({
+            "cpu": core.cpu,
+            "kind": format!("{:?}", core.kind),
+            "vlen": isa.vlen,
+            "ime1": isa.ime1,
+            "ime2": isa.ime2,
+            "scratchpad": scratchpad,
+        })
     };
     json!({
         "provider": "Spacemit",

@@ -65,7 +65,7 @@ def show_threads(arguments: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m onnxruntime_ep_spacemit", description=__doc__)
     commands = parser.add_subparsers(dest="command")
-    text = "print the workers of a session: core, kind and CPU mask"
+    text = "print the workers of a session: core, kind, scratchpad and CPU mask"
     command = commands.add_parser("threads", help=text, description=text)
     command.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="provider option")
     texts = {"compare": "print the comparison as tables", "report": "print the comparison as JSON"}

@@ -19,7 +19,7 @@ MODEL = (
 
 
 def describe(options: Mapping[str, str]) -> str:
-    """A table of the workers that a session with these provider options has: core, kind and CPU mask."""
+    """A table of the workers that a session with these provider options has: core, kind, scratchpad and CPU mask."""
     ort = _registration.onnxruntime()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "report.json")
@@ -39,12 +39,12 @@ def _table(report: dict[str, Any]) -> str:
     head = f"target {report['target']}, {report['workers']} worker(s)"
     if not cores:
         return f"{head} on ordinary threads, bound to no core"
-    rows = [["worker", "CPU", "kind", "VLEN", "matrix", "CPU mask"]]
+    rows = [["worker", "CPU", "kind", "VLEN", "matrix", "scratchpad", "CPU mask"]]
     for rank, core in enumerate(cores):
         matrix = "IME2" if core["ime2"] else "IME1" if core["ime1"] else "-"
-        rows.append(
-            [str(rank), str(core["cpu"]), core["kind"], str(core["vlen"] or "-"), matrix, _mask_of_worker(core["cpu"])]
-        )
+        scratchpad = "-" if core["scratchpad"] is None else str(core["scratchpad"])
+        place = [str(rank), str(core["cpu"]), core["kind"], str(core["vlen"] or "-")]
+        rows.append([*place, matrix, scratchpad, _mask_of_worker(core["cpu"])])
     return f"{head}\n{columns(rows)}"
 
 

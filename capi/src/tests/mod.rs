@@ -1,6 +1,7 @@
 //! The callbacks on a fake host: version negotiation, options, and panics in every callback.
 
 mod host;
+mod profiler;
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -183,13 +184,6 @@ fn panics_in_provider_callbacks_become_statuses() {
             (callbacks.Compile)(ep, ptr::null_mut(), ptr::null_mut(), 1, ptr::null_mut(), ptr::null_mut())
         }));
         assert_internal_error(panicking(|| (callbacks.SetDynamicOptions)(ep, ptr::null(), ptr::null(), 1)));
-        let mut profiler = ptr::null_mut();
-        assert_internal_error(panicking(|| (callbacks.CreateProfiler)(ep, &mut profiler)));
-        assert!(profiler.is_null());
-        assert_eq!(take_status((callbacks.CreateProfiler)(ep, &mut profiler)), None);
-        assert_internal_error(panicking(|| ((*profiler).StartProfiling)(profiler, 0)));
-        assert_internal_error(panicking(|| ((*profiler).EndProfiling)(profiler, ptr::null_mut())));
-        ((*profiler).Release)(profiler);
         take_log();
         panicking(|| (callbacks.ReleaseNodeComputeInfos)(ep, ptr::null_mut(), 1));
         let log = take_log();

@@ -16,6 +16,11 @@ impl Equipment {
     pub fn new(isa: Isa) -> Self {
         Self { isa, tcm: None }
     }
+
+    /// Number of the scratchpad's block.
+    pub fn block(&self) -> Option<usize> {
+        self.tcm.as_ref().and_then(|(tcm, cpu)| tcm.block_of(*cpu))
+    }
 }
 
 /// The scratchpad that a rank may use in one run.

@@ -21,5 +21,5 @@ pub use barrier::Poisoned;
 pub use grants::Lease;
 pub use placement::{Cores, Placement, TcmUse};
 pub use spin::Spin;
-pub use team::{Team, TeamError};
+pub use team::{RankCore, Team, TeamError};
 pub use worker::Worker;

@@ -11,6 +11,7 @@ pub(super) struct Resident {
     mailbox: Arc<Mailbox>,
     thread: Option<JoinHandle<()>>,
     isa: Isa,
+    scratchpad: Option<usize>,
 }
 
 /// A resident that has not ended this long after it was told to is left to itself: its core may be taken away.
@@ -31,16 +32,17 @@ impl Resident {
         let live = move || {
             let result = settle();
             // The starter waits, so that sending does not fail.
-            let _ = settled.send(result.as_ref().map(|equipment| equipment.isa).map_err(String::clone));
+            let told = result.as_ref().map(|equipment| (equipment.isa, equipment.block()));
+            let _ = settled.send(told.map_err(String::clone));
             if let Ok(equipment) = result {
                 reside(&own, &equipment);
             }
         };
         let thread = thread::Builder::new().name(name).spawn(live);
         let thread = thread.map_err(|error| format!("a worker thread could not be started: {error}"))?;
-        let isa = outcome.recv().unwrap_or_else(|_| Err("a worker thread panicked at its start".into()));
-        let mut resident = Self { mailbox, thread: Some(thread), isa: Isa::SCALAR };
-        resident.isa = isa?;
+        let told = outcome.recv().unwrap_or_else(|_| Err("a worker thread panicked at its start".into()));
+        let mut resident = Self { mailbox, thread: Some(thread), isa: Isa::SCALAR, scratchpad: None };
+        (resident.isa, resident.scratchpad) = told?;
         Ok(resident)
     }
 
@@ -51,6 +53,11 @@ impl Resident {
     /// What the thread can execute.
     pub fn isa(&self) -> Isa {
         self.isa
+    }
+
+    /// Number of the scratchpad beside its core.
+    pub fn scratchpad(&self) -> Option<usize> {
+        self.scratchpad
     }
 }
 

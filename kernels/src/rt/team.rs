@@ -25,6 +25,16 @@ enum Crew {
     Leased { seats: Seats, lease: Lease },
 }
 
+/// The core that a rank is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankCore {
+    pub core: Core,
+    /// What the rank measured there.
+    pub isa: Isa,
+    /// Number of the scratchpad beside it.
+    pub scratchpad: Option<usize>,
+}
+
 /// Why a team could not start or finish its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TeamError {
@@ -107,11 +117,18 @@ impl Team {
         }
     }
 
-    /// The cores that the ranks are on, by rank, and what they can execute; empty where ordinary threads serve.
-    pub fn cores(&self) -> Vec<(Core, Isa)> {
+    /// Where the ranks are; empty where ordinary threads serve.
+    pub fn cores(&self) -> Vec<RankCore> {
         match &self.crew {
             Crew::Caller { .. } => Vec::new(),
-            Crew::Leased { seats, .. } => seats.iter().map(|(core, resident)| (*core, resident.isa())).collect(),
+            Crew::Leased { seats, .. } => {
+                let rank = |(core, resident): (&Core, &Resident)| RankCore {
+                    core: *core,
+                    isa: resident.isa(),
+                    scratchpad: resident.scratchpad(),
+                };
+                seats.iter().map(rank).collect()
+            }
         }
     }
 

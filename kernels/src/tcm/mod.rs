@@ -119,9 +119,14 @@ impl Tcm {
         (0..self.taken.len()).filter(|&block| self.backend.reclaim(block)).collect()
     }
 
+    /// Number of the block nearest to a core.
+    pub(crate) fn block_of(&self, cpu: usize) -> Option<usize> {
+        self.backend.block_of(cpu)
+    }
+
     /// The block of a core for the calling thread, if it has at least `bytes` and nobody else uses it.
     pub(crate) fn lend(&self, cpu: usize, bytes: usize) -> Option<Loan<'_>> {
-        let block = self.backend.block_of(cpu)?;
+        let block = self.block_of(cpu)?;
         if self.taken.get(block)?.swap(true, Ordering::Acquire) {
             self.busy.fetch_add(1, Ordering::Relaxed);
             return None;

@@ -112,7 +112,9 @@ fn on_a_chip_the_caller_only_waits() {
 #[test]
 fn ranks_know_what_their_cores_execute() {
     let (team, _) = on(FakeChip::k1(), Target::k1(), &Placement::default()).unwrap();
-    assert!(team.cores().iter().all(|(core, isa)| core.kind == CoreKind::A60 && isa.ime1));
+    assert!(
+        team.cores().iter().all(|rank| rank.core.kind == CoreKind::A60 && rank.isa.ime1 && rank.scratchpad.is_none())
+    );
     team.run(&|worker| assert_eq!(worker.isa(), CoreKind::A60.isa())).unwrap();
     leased(8).run(&|worker| assert_eq!(worker.isa(), CoreKind::A100.isa())).unwrap();
 }
@@ -136,7 +138,7 @@ fn workers_of_this_chip_measure_what_it_executes() {
 fn teams_on_disjoint_cores_run_at_the_same_time() {
     let (first, pool) = on(FakeChip::k3(), Target::k3().with_workers(4), &Placement::default()).unwrap();
     let second = Team::on(&pool, &Target::k3().with_workers(4), &Placement::default()).unwrap();
-    let cpus = |team: &Team| team.cores().iter().map(|(core, _)| core.cpu).collect::<CpuSet>();
+    let cpus = |team: &Team| team.cores().iter().map(|rank| rank.core.cpu).collect::<CpuSet>();
     assert_eq!((cpus(&first).to_string().as_str(), cpus(&second).to_string().as_str()), ("8,10,12,14", "9,11,13,15"));
     let meeting = std::sync::Barrier::new(2);
     let meet = |team: &Team| {
@@ -224,6 +226,8 @@ fn ranks_on_a_chip_have_the_scratchpad_of_their_core() {
     let bytes = crate::tcm::fake::BLOCK;
     let seen = |tcm| {
         let team = Team::on(&pool, &Target::k3(), &Placement { tcm, ..Placement::default() }).unwrap();
+        let near: Vec<_> = team.cores().iter().map(|rank| (rank.core.cpu, rank.scratchpad)).collect();
+        assert!(near.iter().all(|&(cpu, block)| block == Some(cpu - 8)), "{near:?}");
         let addresses = Mutex::new(Vec::new());
         team.run(&|worker| {
             if let Some(mut block) = worker.scratchpad(bytes) {
