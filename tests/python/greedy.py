@@ -33,16 +33,6 @@ def write(session, prompt, count):
     return Text(tokens, np.stack(logits))
 
 
-def read(session, prompt, tokens):
-    """The logits of ``session`` where it would choose each of ``tokens``: float32 [tokens, vocabulary].
-
-    It reads them one by one, whatever it would have chosen itself.
-    """
-    model = LanguageModel(session)
-    logits = [model.feed(prompt)[-1], *(model.feed([token])[-1] for token in tokens[:-1])]
-    return np.stack(logits)
-
-
 def in_float(path):
     """A CPU session of the model with activations left in float32."""
     model = onnx.load(path)
@@ -53,8 +43,11 @@ def in_float(path):
     return ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
 
 
-def read_at_once(session, prompt, tokens):
-    """The same as ``read``, in one run."""
+def read(session, prompt, tokens):
+    """The logits of ``session`` where it would choose each of ``tokens``: float32 [tokens, vocabulary].
+
+    It reads all of them in one run, whatever it would have chosen itself.
+    """
     return LanguageModel(session).feed([*prompt, *tokens[:-1]])[len(prompt) - 1 :]
 
 
