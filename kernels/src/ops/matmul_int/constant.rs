@@ -154,7 +154,7 @@ impl MatMulInt {
         if !self.b_zero_points.is_empty() {
             row_sums(a, k, &buffers.a_zero_points[..rows.len()], buffers.row_sums);
         }
-        let left = self.engine.left(self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
+        let left = self.engine.left(worker, self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
         for index in share {
             let columns = index * strip..((index + 1) * strip).min(n);
             let right = self.engine.strip_of(&self.weights, index)?;
