@@ -6,41 +6,52 @@
 //! | v24-v26 | one group of `A`, a register a tile |
 //! | v28-v31 | one group of `B`, a register a tile |
 //!
-//! Whole-register loads leave `vtype` alone, so nothing but loads, products and pointers is in the loop.
+//! Products keep their operands until they are done, so a register is loaded again some products after its last one, in the
+//! order in which the next group wants them. Whole-register loads leave `vtype` alone, so nothing but loads, products and
+//! pointers is in the loop.
 
 use super::Args;
 
-/// `smt.vmadotus vd, vs1, vs2`: unsigned `A` times signed `B`, added to the pair `vd`.
-macro_rules! dot {
-    ($d:literal, $a:literal, $b:literal) => {
-        concat!(".insn r 0x2b, 1, 0x71, x", $d, ", x", $a, ", x", $b)
+/// A step of the loop: a product of the tiles `$a` and `$b`, unsigned times signed, added to the pair `$c` (`smt.vmadotus`);
+/// or the next tile of `A`, or two of `B`. What is `ahead` belongs to the next group, which the `last` one has not.
+macro_rules! step {
+    ($round:ident dot $c:literal $a:literal $b:literal) => {
+        concat!(".insn r 0x2b, 1, 0x71, x", $c, ", x", $a, ", x", $b)
+    };
+    ($round:ident a $register:literal) => {
+        concat!("vl1re8.v v", $register, ", (a1)\n addi a1, a1, 32")
+    };
+    ($round:ident b $register:literal) => {
+        concat!("vl2re8.v v", $register, ", (a2)\n addi a2, a2, 64")
+    };
+    (last ahead $($load:tt)+) => {
+        ""
+    };
+    (every ahead $($load:tt)+) => {
+        step!(every $($load)+)
     };
 }
 
-/// The tiles of `A` that are listed, each as `register [sums of the four tiles]`. `$load_a` loads them from `a1` and from
-/// `a5`, two tiles ahead.
+/// The sums `$c` of the tiles, four in a row of tiles: `$first` are the loads before the loop, `$step` the steps of it.
 macro_rules! tiles_kernel {
-    ($args:expr, [$($load_a:literal),+] by $a_bytes:literal, $($a:literal [$c0:literal $c1:literal $c2:literal $c3:literal]),+) => {
+    ($args:expr, [$([$($first:tt)+])+] [$([$($step:tt)+])+] $([$c0:literal $c1:literal $c2:literal $c3:literal])+) => {
         std::arch::asm!(
             ".option push",
             ".option arch, +v",
             "vsetvli a7, zero, e8, m8, ta, ma",
             $(concat!("vmv.v.i v", $c0, ", 0"),)+
-            "beqz a0, 3f",
+            "beqz a0, 4f",
             "vsetvli a7, zero, e8, m1, ta, ma",
-            "2:",
-            "vl4re8.v v28, (a2)",
-            $($load_a,)+
+            $(step!(every $($first)+),)+
             "addi a0, a0, -1",
-            "addi a2, a2, 128",
-            concat!("addi a1, a1, ", $a_bytes),
-            concat!("addi a5, a5, ", $a_bytes),
-            $(dot!($c0, $a, 28),)+
-            $(dot!($c1, $a, 29),)+
-            $(dot!($c2, $a, 30),)+
-            $(dot!($c3, $a, 31),)+
+            "beqz a0, 3f",
+            "2:",
+            "addi a0, a0, -1",
+            $(step!(every $($step)+),)+
             "bnez a0, 2b",
             "3:",
+            $(step!(last $($step)+),)+
+            "4:",
             // A tile is stored as eight pairs of numbers, which have these offsets.
             "vsetvli a7, zero, e64, m2, ta, ma",
             "vid.v v24",
@@ -64,7 +75,6 @@ macro_rules! tiles_kernel {
             ".option pop",
             inout("a0") $args.k_groups => _,
             inout("a1") $args.a => _,
-            inout("a5") $args.a.wrapping_add(64) => _,
             inout("a2") $args.b => _,
             inout("a3") $args.c => _,
             inout("a4") $args.c_stride => _,
@@ -81,11 +91,33 @@ pub unsafe fn run(args: &Args) {
     // SAFETY: the assembly touches only what `Args` lends it, for `args.rows` rows.
     unsafe {
         match args.rows {
-            4 => tiles_kernel!(args, ["vl1re8.v v24, (a1)"] by 32, 24 [0 2 4 6]),
-            8 => tiles_kernel!(args, ["vl2re8.v v24, (a1)"] by 64, 24 [0 2 4 6], 25 [8 10 12 14]),
+            4 => tiles_kernel!(
+                args,
+                [[b 28] [a 24] [b 30]]
+                [
+                    [dot 0 24 28] [dot 2 24 29] [dot 4 24 30] [dot 6 24 31]
+                    [ahead b 28] [ahead a 24] [ahead b 30]
+                ]
+                [0 2 4 6]
+            ),
+            8 => tiles_kernel!(
+                args,
+                [[b 28] [a 24] [a 25]]
+                [
+                    [dot 0 24 28] [b 30] [dot 2 24 29] [dot 8 25 28] [dot 10 25 29]
+                    [dot 4 24 30] [dot 6 24 31] [ahead b 28] [dot 12 25 30] [ahead a 24] [dot 14 25 31] [ahead a 25]
+                ]
+                [0 2 4 6] [8 10 12 14]
+            ),
             _ => tiles_kernel!(
-                args, ["vl2re8.v v24, (a1)", "vl1re8.v v26, (a5)"] by 96,
-                24 [0 2 4 6], 25 [8 10 12 14], 26 [16 18 20 22]
+                args,
+                [[b 28] [a 24] [a 25]]
+                [
+                    [dot 0 24 28] [dot 2 24 29] [a 26] [dot 8 25 28] [b 30] [dot 10 25 29]
+                    [dot 16 26 28] [dot 18 26 29] [dot 4 24 30] [dot 6 24 31] [ahead b 28] [dot 12 25 30]
+                    [dot 14 25 31] [dot 20 26 30] [ahead a 24] [dot 22 26 31] [ahead a 25]
+                ]
+                [0 2 4 6] [8 10 12 14] [16 18 20 22]
             ),
         }
     }

@@ -1,7 +1,7 @@
 //! Tiles of 8x8x16; the registers are those of `ukr::ime2`.
 
 use super::Args;
-use crate::ukr::ime2::{store_rows, tiles_kernel};
+use crate::ukr::ime2::{run_tiles, step, store_rows, tiles_kernel};
 
 /// `smt.vmadotus vd, vs1, vs2, i8`: unsigned `A` times signed `B`, added to the pair `vd`.
 macro_rules! dot {
@@ -14,13 +14,5 @@ macro_rules! dot {
 /// The contract of [`Args`], on a core that meets the needs of its row in the table.
 pub unsafe fn run(args: &Args) {
     // SAFETY: the assembly touches only what `Args` lends it, for `args.rows` rows.
-    unsafe {
-        match args.rows {
-            8 => tiles_kernel!(args, dot, "vl2re8.v" by 256, "vl1re8.v", [24 25] 24 [0 2 4 6] [1 3 5 7]),
-            _ => tiles_kernel!(
-                args, dot, "vl4re8.v" by 512, "vl2re8.v",
-                [24 26] 24 [0 2 4 6] [1 3 5 7], [25 27] 25 [8 10 12 14] [9 11 13 15]
-            ),
-        }
-    }
+    unsafe { run_tiles!(args, dot) }
 }
