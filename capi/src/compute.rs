@@ -1,33 +1,25 @@
-//! A fused node: one per claimed group and session. Its `Compute` may run on several threads at once.
+//! Runs a compiled group on the arguments of a node, a fused one or one with a registered kernel. Several threads may do
+//! so at once.
 
 use std::collections::HashMap;
-use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
 use ep::{Argument, CompiledGroup, DType, Run, TensorView};
-use ort_sys::{OrtKernelContext, OrtStatusPtr};
 use smallvec::SmallVec;
 
-use crate::guard;
-use crate::handle::{KernelContext, Node, ValueInfo};
-use crate::host::Host;
+use crate::handle::KernelContext;
 use crate::import;
-use crate::log::Logger;
 use crate::status::Error;
-use crate::sys::{EP_VERSION, OrtNodeComputeContext, OrtNodeComputeInfo};
 
 /// Lists as long as the inputs or outputs of a group; on the stack for all but unusually wide ones.
 type PerValue<T> = SmallVec<[T; 16]>;
 
-#[repr(C)]
-pub(crate) struct NodeCompute {
-    callbacks: OrtNodeComputeInfo,
-    host: Host,
-    logger: Logger,
+/// A group and where its values are among those of the node.
+pub(crate) struct Runner {
     group: CompiledGroup,
-    /// Position in the fused node's inputs of each input of the group.
+    /// Position in the node's inputs of each input of the group.
     inputs: Vec<usize>,
-    /// Position in the fused node's outputs of each output of the group.
+    /// Position in the node's outputs of each output of the group; distinct.
     outputs: Vec<usize>,
     /// Idle storage; as many as runs have overlapped.
     idle: Mutex<Vec<Scratch>>,
@@ -65,55 +57,22 @@ impl AlignedCopy {
     }
 }
 
-impl NodeCompute {
-    /// Connects `group` with the node that took its place. Fused nodes list each value once and no constants, so
-    /// values are matched by name.
-    pub(crate) fn new(host: Host, logger: Logger, group: CompiledGroup, fused: Node<'_>) -> Result<Box<Self>, Error> {
-        let inputs = positions(group.input_names(), &fused.inputs()?)?;
-        let outputs = positions(group.output_names(), &fused.outputs()?)?;
-        Ok(Self::at(host, logger, group, inputs, outputs))
-    }
-
-    /// A node whose values are at these positions; those of the outputs are distinct.
-    pub(crate) fn at(
-        host: Host,
-        logger: Logger,
+impl Runner {
+    /// Finds the group's values by name among those of the node: by position, `None` where one is left out. A fused node
+    /// lists each value once and no constants; any other may list them, and a value several times.
+    pub(crate) fn new<T: AsRef<str>>(
         group: CompiledGroup,
-        inputs: Vec<usize>,
-        outputs: Vec<usize>,
-    ) -> Box<Self> {
-        let callbacks = OrtNodeComputeInfo {
-            ort_version_supported: EP_VERSION,
-            CreateState: create_state,
-            Compute: compute,
-            ReleaseState: release_state,
-        };
-        Box::new(Self { callbacks, host, logger, group, inputs, outputs, idle: Mutex::default() })
-    }
-
-    pub(crate) fn into_raw(this: Box<Self>) -> *mut OrtNodeComputeInfo {
-        Box::into_raw(this).cast()
-    }
-
-    /// # Safety
-    /// `this` is NULL, or from [`NodeCompute::into_raw`] and not used afterwards.
-    pub(crate) unsafe fn release(this: *mut OrtNodeComputeInfo) {
-        if !this.is_null() {
-            // SAFETY: by the contract.
-            drop(unsafe { Box::from_raw(this.cast::<Self>()) });
-        }
-    }
-
-    /// # Safety
-    /// `this` is from [`NodeCompute::into_raw`] and alive for `'a`.
-    unsafe fn from_raw<'a>(this: *const OrtNodeComputeInfo) -> &'a Self {
-        // SAFETY: `callbacks` is the first field of a `NodeCompute`; it is only ever shared.
-        unsafe { &*this.cast::<Self>() }
+        inputs: &[Option<T>],
+        outputs: &[Option<T>],
+    ) -> Result<Self, Error> {
+        let inputs = positions(group.input_names(), inputs)?;
+        let outputs = positions(group.output_names(), outputs)?;
+        Ok(Self { group, inputs, outputs, idle: Mutex::default() })
     }
 
     /// Runs the group on the node's arguments. Allocates nothing once a shape was seen, unless a group has more
     /// inputs or outputs than [`PerValue`] holds.
-    fn run(&self, context: KernelContext<'_>) -> Result<(), Error> {
+    pub(crate) fn run(&self, context: KernelContext<'_>) -> Result<(), Error> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().pop();
         let mut scratch = taken.unwrap_or_else(|| Scratch {
@@ -206,45 +165,10 @@ fn is_aligned(bytes: &[u8], dtype: DType) -> bool {
     bytes.as_ptr().addr().is_multiple_of(dtype.size())
 }
 
-/// Where each of `names` is in `values`; each value answers to one name.
-fn positions(names: &[String], values: &[Option<ValueInfo<'_>>]) -> Result<Vec<usize>, Error> {
-    let mut index = HashMap::new();
-    for (position, value) in values.iter().enumerate() {
-        if let Some(value) = value {
-            index.insert(value.name()?, position);
-        }
-    }
-    let missing = |name| Error::fail(format!("Spacemit: the fused node does not have the value '{name}'"));
+/// Where each of `names` is in `values`; no two are at one place.
+fn positions<T: AsRef<str>>(names: &[String], values: &[Option<T>]) -> Result<Vec<usize>, Error> {
+    let values = values.iter().enumerate().filter_map(|(position, name)| Some((name.as_ref()?.as_ref(), position)));
+    let mut index: HashMap<&str, usize> = values.collect();
+    let missing = |name| Error::fail(format!("Spacemit: the node does not have the value '{name}'"));
     names.iter().map(|name| index.remove(name.as_str()).ok_or_else(|| missing(name))).collect()
 }
-
-/// The node itself is all the state there is.
-unsafe extern "system" fn create_state(
-    this: *mut OrtNodeComputeInfo,
-    _context: *mut OrtNodeComputeContext,
-    state: *mut *mut c_void,
-) -> OrtStatusPtr {
-    // SAFETY: ONNX Runtime passes a live node and an out pointer.
-    unsafe {
-        let node = NodeCompute::from_raw(this);
-        guard::status(node.host, node.logger, || {
-            *state = this.cast();
-            Ok(())
-        })
-    }
-}
-
-unsafe extern "system" fn compute(
-    this: *mut OrtNodeComputeInfo,
-    _state: *mut c_void,
-    context: *mut OrtKernelContext,
-) -> OrtStatusPtr {
-    // SAFETY: ONNX Runtime passes a live node, and a context that is live during the call.
-    let (node, context) = unsafe {
-        let node = NodeCompute::from_raw(this);
-        (node, KernelContext::new(node.host, context))
-    };
-    guard::status(node.host, node.logger, || node.run(context))
-}
-
-unsafe extern "system" fn release_state(_: *mut OrtNodeComputeInfo, _: *mut c_void) {}

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use ort_sys::{OrtApi, OrtApiBase, OrtStatusPtr};
 
 use crate::status::{Error, c_string};
-use crate::sys::{self, EP_VERSION, OrtApi24, OrtEpApi, OrtEpApi25, PROFILER_VERSION};
+use crate::sys::{EP_VERSION, KERNEL_VERSION, OrtApi24, OrtEpApi, OrtEpApi24, OrtEpApi25, PROFILER_VERSION};
 
 /// Function tables of the host, checked to hold every function this crate calls.
 ///
@@ -56,7 +56,7 @@ impl Host {
         let Some(ort) = table(EP_VERSION) else {
             return Err(refuse(format!("ONNX Runtime {version} does not offer its 1.{EP_VERSION} API")));
         };
-        let ort24 = if minor >= 24 { table(24).map(NonNull::cast) } else { None };
+        let ort24 = if minor >= KERNEL_VERSION { table(KERNEL_VERSION).map(NonNull::cast) } else { None };
         // SAFETY: `ort` is the table of 1.23, which has GetEpApi (1.22).
         let ep = unsafe { ((*ort.as_ptr()).GetEpApi)() }.cast_mut().cast::<OrtEpApi>();
         let Some(ep) = NonNull::new(ep) else {
@@ -81,13 +81,27 @@ impl Host {
         self.ort24.is_none()
     }
 
-    pub(crate) fn ep(self) -> *const sys::OrtEpApi {
+    pub(crate) fn ep(self) -> *const OrtEpApi {
         self.ep.as_ptr()
+    }
+
+    /// The table with the functions of 1.24 for kernels, on hosts that have them.
+    pub(crate) fn ep24(self) -> Option<*const OrtEpApi24> {
+        self.ort24.map(|_| self.ep().cast())
     }
 
     /// The table with the functions of 1.25, on hosts that have them.
     pub(crate) fn ep25(self) -> Option<*const OrtEpApi25> {
         self.ep25.map(|table| table.as_ptr().cast_const())
+    }
+
+    /// The newest version of `OrtEp` that both sides know.
+    pub(crate) fn ep_version(self) -> u32 {
+        match (self.ort24, self.ep25) {
+            (_, Some(_)) => PROFILER_VERSION,
+            (Some(_), None) => KERNEL_VERSION,
+            (None, None) => EP_VERSION,
+        }
     }
 
     /// Makes an `OrtStatus`, which the caller hands to ONNX Runtime.

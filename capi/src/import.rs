@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use ep::DType;
 use ep::ir::{self, Attr, Dim, GraphBuilder, NodeSpec, ValueId};
+use ep::ops::OpRow;
 
 use crate::EP_NAME;
-use crate::handle::{Attribute, AttributeValue, Graph, Node, Tensor, TensorType, ValueInfo};
+use crate::handle::{AttributeValue, Graph, KernelInfo, Node, Tensor, TensorType, ValueInfo};
 use crate::status::Error;
 
 /// A graph of `ep`, and the host's node for each `origin` in it.
@@ -38,6 +39,67 @@ pub(crate) fn import(graph: Graph<'_>) -> Result<Imported<'_>, Error> {
     Ok(Imported { graph: importer.builder.finish()?, nodes })
 }
 
+/// A node that a kernel is made for, as a graph of its own.
+pub(crate) struct ImportedNode<'a> {
+    pub(crate) graph: ir::Graph<'a>,
+    /// By position, as [`Runner::new`](crate::compute::Runner::new) takes them.
+    pub(crate) inputs: Vec<Option<String>>,
+    pub(crate) outputs: Vec<Option<String>>,
+    /// Positions of the constant inputs.
+    pub(crate) constants: Vec<usize>,
+}
+
+/// Reads a node of the operator of `row`. Constants are borrowed from the host.
+pub(crate) fn import_node<'a>(info: KernelInfo<'a>, row: &OpRow) -> Result<ImportedNode<'a>, Error> {
+    let (name, inputs, outputs) = (info.node_name()?, info.inputs()?, info.outputs()?);
+    let mut builder = GraphBuilder::new(&name);
+    let (mut input_ids, mut output_ids, mut constants) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, name) in inputs.iter().enumerate() {
+        let Some(name) = name else {
+            input_ids.push(None);
+            continue;
+        };
+        let (dtype, shape) = tensor_type(info.input_type(index)?.get()?);
+        let id = builder.value(name, dtype, shape);
+        match info.constant(index)?.map(import_tensor).transpose()?.flatten() {
+            Some(tensor) => {
+                builder.constant(id, tensor);
+                constants.push(index);
+            }
+            None if input_ids.contains(&Some(id)) => {}
+            None => builder.input(id),
+        }
+        input_ids.push(Some(id));
+    }
+    for (index, name) in outputs.iter().enumerate() {
+        let Some(name) = name else {
+            output_ids.push(None);
+            continue;
+        };
+        let (dtype, shape) = tensor_type(info.output_type(index)?.get()?);
+        let id = builder.value(name, dtype, shape);
+        builder.output(id);
+        output_ids.push(Some(id));
+    }
+    let mut attrs = Vec::new();
+    for name in row.attrs {
+        if let Some(value) = info.attribute(name)? {
+            attrs.push(((*name).to_owned(), import_value(value)?));
+        }
+    }
+    builder.node(NodeSpec {
+        name,
+        domain: row.domain.to_owned(),
+        op_type: row.name.to_owned(),
+        since_version: info.since_version()?,
+        inputs: input_ids,
+        outputs: output_ids,
+        attrs,
+        origin: 0,
+    });
+    Ok(ImportedNode { graph: builder.finish()?, inputs, outputs, constants })
+}
+
 struct Importer<'a> {
     builder: GraphBuilder<'a>,
     values: HashMap<&'a str, ValueId>,
@@ -51,6 +113,9 @@ impl<'a> Importer<'a> {
             return Ok(id);
         }
         let id = self.declare(name, value)?;
+        if value.is_outer()? {
+            self.builder.outer(id);
+        }
         match value.constant()? {
             // A constant of a type that `ep` does not know stays an input of unknown type.
             Some(tensor) => match import_tensor(tensor)? {
@@ -64,16 +129,7 @@ impl<'a> Importer<'a> {
 
     /// The id of a value that a node produces.
     fn declare(&mut self, name: &'a str, value: ValueInfo<'a>) -> Result<ValueId, Error> {
-        let (dtype, shape) = match value.tensor_type()? {
-            Some(TensorType { element, dims }) => (dtype(element), dims),
-            None => (None, None),
-        };
-        let dim = |dim| match dim {
-            Ok(size) => Dim::Known(size),
-            Err("") => Dim::Unknown,
-            Err(symbol) => Dim::Symbol(Arc::from(symbol)),
-        };
-        let shape = shape.map(|dims| dims.into_iter().map(dim).collect());
+        let (dtype, shape) = tensor_type(value.tensor_type()?);
         let id = self.builder.value(name, dtype, shape);
         self.values.insert(name, id);
         Ok(id)
@@ -93,7 +149,8 @@ impl<'a> Importer<'a> {
             let id = output.map(|value| self.declare(value.name()?, value)).transpose()?;
             outputs.push(id);
         }
-        let attrs = node.attributes()?.into_iter().map(import_attribute);
+        let attrs =
+            node.attributes()?.into_iter().map(|attr| Ok((attr.name()?.to_owned(), import_value(attr.value())?)));
         // A node that another provider took belongs to that provider's domain: nothing here knows its operator.
         let domain = match node.provider()? {
             "" | EP_NAME => node.domain()?,
@@ -112,8 +169,19 @@ impl<'a> Importer<'a> {
     }
 }
 
-fn import_attribute<'a>(attribute: Attribute<'_>) -> Result<(String, Attr<'a>), Error> {
-    let value = match attribute.value() {
+/// Type and shape as far as `ep` knows them.
+fn tensor_type(tensor_type: Option<TensorType<'_>>) -> (Option<DType>, Option<Vec<Dim>>) {
+    let Some(TensorType { element, dims }) = tensor_type else { return (None, None) };
+    let dim = |dim| match dim {
+        Ok(size) => Dim::Known(size),
+        Err("") => Dim::Unknown,
+        Err(symbol) => Dim::Symbol(Arc::from(symbol)),
+    };
+    (dtype(element), dims.map(|dims| dims.into_iter().map(dim).collect()))
+}
+
+fn import_value<'a>(value: AttributeValue) -> Result<Attr<'a>, Error> {
+    Ok(match value {
         AttributeValue::Int(value) => Attr::Int(value),
         AttributeValue::Float(value) => Attr::Float(value),
         AttributeValue::String(value) => Attr::Str(value),
@@ -126,8 +194,7 @@ fn import_attribute<'a>(attribute: Attribute<'_>) -> Result<(String, Attr<'a>), 
         },
         AttributeValue::Graph => Attr::Graph,
         AttributeValue::Other => Attr::Other,
-    };
-    Ok((attribute.name()?.to_owned(), value))
+    })
 }
 
 /// `None` if `ep` does not know the element type.

@@ -1,21 +1,24 @@
 //! The plugin boundary: ONNX Runtime's C API on one side, the safe [`ep`] crate on the other.
 //!
 //! ONNX Runtime calls the two exported functions below when an application registers the library. Everything after
-//! that goes through callback structs: [`factory`] (one per registration), [`provider`] and [`profiler`] (one per session)
-//! and [`compute`] (one per fused node).
+//! that goes through callback structs: [`factory`] (one per registration), [`provider`] and [`profiler`] (one per session),
+//! [`fused`] (one per fused node) and [`kernel`] (one per node that runs by itself).
 
 #![allow(non_snake_case, non_camel_case_types, reason = "names of ONNX Runtime's C API")]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod compute;
 mod factory;
+mod fused;
 mod guard;
 mod handle;
 mod host;
 mod import;
+mod kernel;
 mod log;
 mod profiler;
 mod provider;
+mod registry;
 mod status;
 mod sys;
 #[cfg(test)]

@@ -8,18 +8,19 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ep::Provider;
 use ort_sys::{OrtGraph, OrtNode, OrtStatusPtr};
 
-use crate::compute::NodeCompute;
 use crate::factory::{Factory, NAME};
+use crate::fused::NodeCompute;
 use crate::guard;
 use crate::handle::{Graph, Node, SessionOptions};
 use crate::host::{Host, text};
 use crate::import::import;
 use crate::log::Logger;
 use crate::profiler::Profiler;
+use crate::registry::Registry;
 use crate::status::Error;
 use crate::sys::{
-    EP_VERSION, OrtEp, OrtEpGraphSupportInfo, OrtEpProfilerImpl, OrtNodeComputeInfo, OrtNodeFusionOptions,
-    PROFILER_VERSION,
+    EP_VERSION, OrtEp, OrtEpGraphSupportInfo, OrtEpProfilerImpl, OrtKernelRegistry, OrtNodeComputeInfo,
+    OrtNodeFusionOptions,
 };
 
 /// What ONNX Runtime puts before the keys of this provider's options.
@@ -30,7 +31,9 @@ pub(crate) struct EpInstance {
     callbacks: OrtEp,
     host: Host,
     logger: Logger,
-    provider: Provider,
+    provider: Arc<Provider>,
+    /// The operators that nodes can run by themselves with, on hosts that can do that.
+    registry: Option<Registry>,
     /// Whether a graph was claimed from, on hosts where that can happen only once.
     claimed: AtomicBool,
     /// ONNX Runtime releases this instance through its factory, even after the registration has ended.
@@ -53,10 +56,16 @@ impl EpInstance {
         let own = entries.pairs().into_iter();
         let own = own.filter_map(|(key, value)| Some((key.strip_prefix(OPTION_PREFIX)?, value)));
         let options = ep::Options::parse_with(own, |name| std::env::var(name).ok());
+        let options = options.and_then(|options| match host.ep24() {
+            Some(_) => Ok(options),
+            None => options.without_kernels(),
+        });
         let provider = options.and_then(Provider::new);
         let provider = provider.map_err(|error| Error::invalid_argument(format!("Spacemit: {error}")))?;
+        let provider = Arc::new(provider);
+        let registry = host.ep24().map(|api| Registry::new(host, api, logger, &provider)).transpose()?;
         let callbacks = OrtEp {
-            ort_version_supported: host.ep25().map_or(EP_VERSION, |_| PROFILER_VERSION),
+            ort_version_supported: host.ep_version(),
             GetName: get_name,
             GetCapability: get_capability,
             Compile: compile,
@@ -69,13 +78,13 @@ impl EpInstance {
             CreateAllocator: ptr::null(),
             CreateSyncStreamForDevice: ptr::null(),
             GetCompiledModelCompatibilityInfo: ptr::null(),
-            GetKernelRegistry: ptr::null(),
+            GetKernelRegistry: get_kernel_registry,
             IsConcurrentRunSupported: ptr::null(),
             Sync: ptr::null(),
             CreateProfiler: create_profiler,
         };
         let claimed = AtomicBool::new(false);
-        let instance = Self { callbacks, host, logger, provider, claimed, _factory: factory };
+        let instance = Self { callbacks, host, logger, provider, registry, claimed, _factory: factory };
         Ok(Box::into_raw(Box::new(instance)).cast())
     }
 
@@ -110,14 +119,21 @@ impl EpInstance {
         let claims = self.provider.claim(&imported.graph)?;
         let options = OrtNodeFusionOptions { ort_version_supported: EP_VERSION, drop_constant_initializers: true };
         self.claimed.fetch_or(!claims.groups.is_empty(), Relaxed);
+        let node = |&origin: &usize| {
+            let node = imported.nodes.get(origin).map(|node| node.raw());
+            node.ok_or_else(|| Error::fail("Spacemit: claimed a node that is not there"))
+        };
         for group in &claims.groups {
-            let node = |&origin: &usize| imported.nodes.get(origin).map(|node| node.raw());
-            let nodes = group.iter().map(node).collect::<Option<Vec<_>>>();
-            let nodes = nodes.ok_or_else(|| Error::fail("Spacemit: claimed a node that is not there"))?;
+            let nodes = group.iter().map(node).collect::<Result<Vec<_>, _>>()?;
             // SAFETY: nodes of the graph at hand; ONNX Runtime copies the options.
             let status = unsafe {
                 ((*self.host.ep()).EpGraphSupportInfo_AddNodesToFuse)(info, nodes.as_ptr(), nodes.len(), &options)
             };
+            self.host.check(status)?;
+        }
+        for origin in &claims.kernels {
+            // SAFETY: a node of the graph at hand.
+            let status = unsafe { ((*self.host.ep()).EpGraphSupportInfo_AddSingleNode)(info, node(origin)?) };
             self.host.check(status)?;
         }
         Ok(())
@@ -132,6 +148,19 @@ impl EpInstance {
 
 unsafe extern "system" fn get_name(_: *const OrtEp) -> *const c_char {
     NAME.as_ptr()
+}
+
+/// The registry lives as long as the provider.
+unsafe extern "system" fn get_kernel_registry(
+    this: *mut OrtEp,
+    registry: *mut *const OrtKernelRegistry,
+) -> OrtStatusPtr {
+    // SAFETY: ONNX Runtime passes a live provider and an out pointer.
+    let (this, registry) = unsafe { (EpInstance::from_raw(this), &mut *registry) };
+    guard::status(this.host, this.logger, || {
+        *registry = this.registry.as_ref().map_or(ptr::null(), Registry::raw);
+        Ok(())
+    })
 }
 
 /// Called for each graph and each body of a control flow node, and again after function inlining.

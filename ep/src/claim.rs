@@ -1,5 +1,7 @@
 //! Which nodes the provider takes, and in which groups.
 
+mod single;
+
 use std::collections::HashMap;
 
 use kernels::isa::CoreKind;
@@ -7,23 +9,36 @@ use kernels::isa::CoreKind;
 use crate::fuse;
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::ops::{self, Code, Decline, Lower, Op, Packing, Work};
-use crate::options::{ClaimOption, TargetOption};
+use crate::options::{ClaimOption, ModeOption, TargetOption};
 use crate::{Options, Target};
 
 /// Fate of each node of a graph after fusion.
 pub struct Partition<'w> {
     /// The graph after fusion.
     pub graph: Graph<'w>,
-    /// Claimed nodes of each group, in topological order.
+    /// Claimed nodes of each group that is compiled, in topological order.
     pub groups: Vec<Vec<NodeId>>,
+    /// Claimed nodes that run one by one, as registered kernels.
+    pub kernels: Vec<NodeId>,
     pub declines: Vec<(NodeId, Decline)>,
 }
 
 /// A group with no heavy node must have this many light ones to be worth its boundary.
 const LIGHT_NODES: usize = 8;
 
+/// Fused nodes of a graph beyond this number make ONNX Runtime take seconds, then minutes, to start.
+const GROUP_LIMIT: usize = 100;
+
+/// Claims nodes of `graph` as the option `mode` says.
+pub fn partition<'w>(graph: Graph<'w>, target: &Target, options: &Options) -> Partition<'w> {
+    match options.mode {
+        ModeOption::Kernels => single::partition(graph, target, options),
+        ModeOption::Auto | ModeOption::Compile => partition_in_groups(graph, target, options),
+    }
+}
+
 /// Fuses `graph`, lowers every node and merges the ones that lower into few convex groups.
-pub fn partition<'w>(mut graph: Graph<'w>, target: &Target, options: &Options) -> Partition<'w> {
+fn partition_in_groups<'w>(mut graph: Graph<'w>, target: &Target, options: &Options) -> Partition<'w> {
     fuse::run(&mut graph, target, options);
     let mut declines = Vec::new();
     let mut lowered = HashMap::new();
@@ -37,17 +52,31 @@ pub fn partition<'w>(mut graph: Graph<'w>, target: &Target, options: &Options) -
     }
     decline_data_dependent(&graph, &mut lowered, &mut declines);
     let mut groups = group(&graph, &lowered);
+    let mut leave = |nodes: Vec<NodeId>, reason: &str| {
+        declines.extend(nodes.into_iter().map(|id| (id, Decline::new(Code::Worth, reason))));
+    };
     if options.claim == ClaimOption::Auto {
-        groups.retain(|nodes| {
-            let worth = is_worth(&graph, nodes);
-            if !worth {
-                let reason = "the group has too little work to be worth its boundary";
-                declines.extend(nodes.iter().map(|&id| (id, Decline::new(Code::Worth, reason))));
-            }
-            worth
-        });
+        for nodes in groups.extract_if(.., |nodes| !is_worth(&graph, nodes)) {
+            leave(nodes, "the group has too little work to be worth its boundary");
+        }
     }
-    Partition { graph, groups, declines }
+    let kernels = match options.mode {
+        ModeOption::Auto => single::take_lone(&graph, &mut groups),
+        ModeOption::Compile | ModeOption::Kernels => Vec::new(),
+    };
+    for nodes in groups_beyond_limit(&graph, &mut groups) {
+        leave(nodes, "the graph has too many groups, and this is one of the smaller ones");
+    }
+    Partition { graph, groups, kernels, declines }
+}
+
+/// Takes out the groups with the least work when there are more than [`GROUP_LIMIT`].
+fn groups_beyond_limit(graph: &Graph<'_>, groups: &mut Vec<Vec<NodeId>>) -> Vec<Vec<NodeId>> {
+    let size = |nodes: &Vec<NodeId>| (count(graph, nodes, Work::Heavy), nodes.len(), std::cmp::Reverse(nodes[0]));
+    let mut sizes: Vec<_> = groups.iter().map(size).collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    let Some(limit) = sizes.get(GROUP_LIMIT) else { return Vec::new() };
+    groups.extract_if(.., |nodes| size(nodes) <= *limit).collect()
 }
 
 fn lower(graph: &Graph<'_>, node: &Node<'_>, target: &Target, options: &Options) -> Result<Box<dyn Op>, Decline> {
@@ -127,9 +156,11 @@ fn group(graph: &Graph<'_>, lowered: &HashMap<NodeId, Box<dyn Op>>) -> Vec<Vec<N
 
 /// A group is worth its boundary when it has a heavy node or at least [`LIGHT_NODES`] light ones.
 fn is_worth(graph: &Graph<'_>, nodes: &[NodeId]) -> bool {
-    let work = |id: &NodeId| graph.node(*id).map_or(Work::Glue, ops::work);
-    nodes.iter().any(|id| work(id) == Work::Heavy)
-        || nodes.iter().filter(|id| work(id) == Work::Light).count() >= LIGHT_NODES
+    count(graph, nodes, Work::Heavy) > 0 || count(graph, nodes, Work::Light) >= LIGHT_NODES
+}
+
+fn count(graph: &Graph<'_>, nodes: &[NodeId], work: Work) -> usize {
+    nodes.iter().filter(|id| graph.node(**id).map_or(Work::Glue, ops::work) == work).count()
 }
 
 #[cfg(test)]

@@ -36,6 +36,18 @@ pub enum ClaimOption {
     All,
 }
 
+/// How claimed nodes are handed to ONNX Runtime.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModeOption {
+    /// Groups are compiled; a node that is alone in its group runs as a registered kernel.
+    #[default]
+    Auto,
+    /// All nodes are compiled.
+    Compile,
+    /// Each node runs as a registered kernel, without fusions.
+    Kernels,
+}
+
 /// To what products with constant weights may round their operands, where that is faster. Each level allows what those
 /// before it allow; sums are f32 or exact whatever the level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +74,7 @@ pub struct Options {
     pub mem_backend: MemoryBackend,
     pub accuracy: Accuracy,
     pub claim: ClaimOption,
+    pub mode: ModeOption,
     /// Operator types that are left to other providers.
     pub disable_ops: Vec<String>,
     /// Names of nodes that are left to other providers.
@@ -88,6 +101,7 @@ impl Default for Options {
             mem_backend: MemoryBackend::default(),
             accuracy: Accuracy::default(),
             claim: ClaimOption::default(),
+            mode: ModeOption::default(),
             disable_ops: Vec::new(),
             disable_nodes: Vec::new(),
             plan_cache: 16,
@@ -139,6 +153,19 @@ impl Options {
             outcome.map_err(|reason| Error::Option { key: given.name, reason })?;
         }
         Ok(options)
+    }
+
+    /// These options where ONNX Runtime has no kernel registry for plugins, which it has from 1.24 on.
+    ///
+    /// # Errors
+    /// [`Error::Option`] when registered kernels are asked for.
+    pub fn without_kernels(self) -> Result<Self, Error> {
+        match self.mode {
+            ModeOption::Auto | ModeOption::Compile => Ok(Self { mode: ModeOption::Compile, ..self }),
+            ModeOption::Kernels => {
+                Err(Error::Option { key: "mode".into(), reason: "kernels needs ONNX Runtime 1.24 or newer".into() })
+            }
+        }
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {

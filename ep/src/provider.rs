@@ -30,8 +30,10 @@ pub struct Provider {
 /// What the provider takes of a graph.
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
-    /// For each group the origins of its nodes.
+    /// For each group to compile the origins of its nodes.
     pub groups: Vec<Vec<usize>>,
+    /// Origins of the nodes to run one by one, as registered kernels.
+    pub kernels: Vec<usize>,
 }
 
 impl Provider {
@@ -84,17 +86,20 @@ impl Provider {
         let origins = |id| partition.graph.node(id).map_or(&[][..], |node| &node.origins).iter().copied();
         let groups: Vec<Vec<usize>> =
             partition.groups.iter().map(|nodes| nodes.iter().flat_map(|&id| origins(id)).collect()).collect();
+        let kernels: Vec<usize> = partition.kernels.iter().flat_map(|&id| origins(id)).collect();
         tracing::info!(
             graph = graph.name,
             nodes = graph.nodes().count(),
-            claimed = groups.iter().map(Vec::len).sum::<usize>(),
+            claimed = groups.iter().map(Vec::len).sum::<usize>() + kernels.len(),
             groups = groups.len(),
+            kernels = kernels.len(),
             "claimed"
         );
-        Ok(Claims { groups })
+        Ok(Claims { groups, kernels })
     }
 
-    /// Compiles one claimed group: fuses it again, packs its weights and keeps its constants.
+    /// Compiles one claimed group, or one node as a graph of its own: fuses it again, packs its weights and keeps its
+    /// constants.
     ///
     /// # Errors
     /// [`Error::Node`] when a node does not lower, which the claim excludes for graphs of its own groups;

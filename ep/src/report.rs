@@ -27,6 +27,8 @@ type Key = (String, Vec<String>);
 struct Entry {
     graph: String,
     groups: Vec<Vec<Claim>>,
+    /// Nodes that run as registered kernels.
+    kernels: Vec<Claim>,
     declines: Vec<Declined>,
 }
 
@@ -102,11 +104,13 @@ impl Entry {
             names.of_node(node).into_iter().map(|node| Claim { node, runs_as: runs_as.clone() }).collect()
         };
         let groups = partition.groups.iter().map(|ids| ids.iter().filter_map(node).flat_map(claims).collect());
+        let kernels = partition.kernels.iter().filter_map(node).flat_map(claims).collect();
         let declines = partition.declines.iter().flat_map(|(id, decline)| {
             let nodes = node(id).map_or_else(Vec::new, |node| names.of_node(node));
             nodes.into_iter().map(|node| Declined { node, code: decline.code.name(), reason: decline.reason.clone() })
         });
-        Self { graph: partition.graph.name.clone(), groups: groups.collect(), declines: declines.collect() }
+        let (groups, declines) = (groups.collect(), declines.collect());
+        Self { graph: partition.graph.name.clone(), groups, kernels, declines }
     }
 
     /// This entry when `earlier` tells of the same graph before its functions were inlined: earlier claims stand, and
@@ -122,6 +126,7 @@ impl Entry {
             taken.iter().position(same).map(|at| taken.swap_remove(at)).is_some()
         });
         earlier.groups.append(&mut self.groups);
+        earlier.kernels.append(&mut self.kernels);
         earlier.declines.append(&mut self.declines);
         Self { graph: self.graph, ..earlier }
     }
@@ -133,12 +138,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn to_json<'a>(target: &Target, cores: &[RankCore], entries: impl Iterator<Item = &'a Entry>) -> Value {
     let (mut groups, mut claims, mut declines) = (Vec::new(), Vec::new(), Vec::new());
+    let claim = |Claim { node: Named { name, domain, op }, runs_as }: &Claim, group: Option<usize>| json!({"node": name, "op": op, "domain": domain, "group": group, "runs_as": runs_as});
     for entry in entries {
+        claims.extend(entry.kernels.iter().map(|kernel| claim(kernel, None)));
         for group in &entry.groups {
-            for Claim { node: Named { name, domain, op }, runs_as } in group {
-                let group = groups.len();
-                claims.push(json!({"node": name, "op": op, "domain": domain, "group": group, "runs_as": runs_as}));
-            }
+            claims.extend(group.iter().map(|member| claim(member, Some(groups.len()))));
             let members: Vec<&str> = group.iter().map(|claim| claim.node.name.as_str()).collect();
             groups.push(json!({"graph": entry.graph, "nodes": members}));
         }

@@ -34,6 +34,9 @@ fn claims(name: &str) -> String {
     for (index, group) in partition.groups.iter().enumerate() {
         writeln!(text, "group {index}: {} nodes", group.len()).unwrap();
     }
+    for id in &partition.kernels {
+        writeln!(text, "kernel {}", partition.graph.node(*id).unwrap().name).unwrap();
+    }
     for (id, decline) in &partition.declines {
         let node = partition.graph.node(*id).unwrap();
         writeln!(text, "declined {} ({}): {decline}", node.name, node.qualified_op()).unwrap();

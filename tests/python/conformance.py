@@ -1,6 +1,6 @@
 """ONNX's own node tests on the provider, beside the CPU provider.
 
-    python tests/python/conformance.py [--write] [--only PREFIX]
+    python tests/python/conformance.py [--write] [--only PREFIX] [--every N] [--mode MODE]
 
 Every case that the CPU provider passes must pass with the provider registered, whatever it takes of the case. What it
 takes and what it declines is the table docs/conformance.md, which must be up to date; ``--write`` brings it up to date.
@@ -146,7 +146,7 @@ def first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(lines[:4])}"[:300]
 
 
-def run(case, op: str, report: Path) -> Outcome:
+def run(case, op: str, report: Path, mode: str) -> Outcome:
     """Run a case on the CPU provider and, when that passes, on ours."""
     outcome = Outcome(case.name, op)
     model = case.model.SerializeToString()
@@ -159,7 +159,7 @@ def run(case, op: str, report: Path) -> Outcome:
     try:
         report.unlink(missing_ok=True)
         options = session_options()
-        options.append_execution_provider("Spacemit", {"claim": "all", "report": str(report)})
+        options.append_execution_provider("Spacemit", {"claim": "all", "mode": mode, "report": str(report)})
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         session = ort.InferenceSession(model, options)
         check(session, case, accepted)
@@ -200,14 +200,14 @@ def ops_of(cases) -> list[str]:
     return [single.get(case.name.split("_expanded")[0], case.model.graph.node[0].op_type) for case in cases]
 
 
-def run_all(cases) -> list[Outcome]:
+def run_all(cases, mode: str) -> list[Outcome]:
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
         for index, (case, op) in enumerate(zip(cases, ops_of(cases))):
             faulthandler.dump_traceback_later(SECONDS_PER_CASE, exit=True)
             if index % CASES_PER_LINE == 0:
                 print(f"{index}/{len(cases)} cases, now {case.name}", flush=True)
-            outcomes.append(run(case, op, Path(folder) / "report.json"))
+            outcomes.append(run(case, op, Path(folder) / "report.json", mode))
     faulthandler.cancel_dump_traceback_later()
     return outcomes
 
@@ -216,6 +216,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="bring docs/conformance.md up to date")
     parser.add_argument("--only", default="", metavar="PREFIX", help="only cases of this name; the table is left alone")
+    parser.add_argument("--every", default=1, type=int, metavar="N", help="one of N cases; the table is left alone")
+    parser.add_argument("--mode", default="auto", choices=["auto", "compile", "kernels"], help="option of the provider")
     parser.add_argument("--no-table", action="store_true", help="leave the table alone: it is that of another version")
     arguments = parser.parse_args()
     faulthandler.enable()
@@ -223,12 +225,13 @@ def main() -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numpy's, from the definitions of the cases
         cases = [case for case in collect_testcases(None) if case.name.startswith(arguments.only)]
-    outcomes = run_all(cases)
+    cases = cases[:: arguments.every]
+    outcomes = run_all(cases, arguments.mode)
     problems = failures(outcomes)
     problems += conformance_table.unwritten_reasons(outcomes)
     kinds = Counter(one.kind for one in outcomes)
     print(f"onnxruntime {ort.__version__}: {len(outcomes)} cases, {dict(kinds)}, {len(problems)} problems")
-    if not arguments.only and not arguments.no_table:
+    if not arguments.only and arguments.every == 1 and not arguments.no_table:
         problems += conformance_table.update(outcomes, arguments.write)
     for problem in problems:
         print(f"FAIL {problem}")

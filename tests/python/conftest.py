@@ -65,22 +65,22 @@ def zoo():
 
 @pytest.fixture(scope="module")
 def sessions(zoo, tmp_path_factory):
-    """For a model's name: (session on the provider, session on the CPU provider, the provider's report)."""
+    """For a model's name and a mode: (session on the provider, session on the CPU provider, the provider's report)."""
     made = {}
 
-    def get(name):
-        if name not in made:
+    def get(name, mode="auto"):
+        if (name, mode) not in made:
             path, report = str(zoo.need(name)), tmp_path_factory.mktemp("report") / f"{name}.json"
             options = ort.SessionOptions()
             options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-            options.append_execution_provider("Spacemit", {"report": str(report)})
+            options.append_execution_provider("Spacemit", {"mode": mode, "report": str(report)})
             ours = ort.InferenceSession(path, options)
             ours.disable_fallback()
             options = ort.SessionOptions()
             # without this, 16-bit sums of int8 products saturate on x86-64 machines that have no VNNI
             options.add_session_config_entry("session.x64quantprecision", "1")
             cpu = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-            made[name] = ours, cpu, json.loads(report.read_text())
-        return made[name]
+            made[name, mode] = ours, cpu, json.loads(report.read_text())
+        return made[name, mode]
 
     return get

@@ -10,6 +10,8 @@ use crate::python::{
 };
 use crate::{Result, licences, process, riscv, workspace};
 
+/// The oldest version of onnxruntime that runs registered kernels of plugins.
+const FIRST_WITH_KERNELS: &str = MIDDLE_ONNXRUNTIMES[0];
 /// The onnx whose operator sets the oldest onnxruntime knows.
 const ONNX_OF_OLDEST: &str = "onnx==1.20.1";
 /// The part of the Python tests that runs on every version of onnxruntime.
@@ -83,6 +85,7 @@ fn lanes() -> Vec<Lane> {
     }
     lanes.push(Lane::new("conformance", || conformance(&newest_onnxruntime()?, &[])));
     lanes.push(Lane::new("conformance-oldest", || conformance(OLDEST_ONNXRUNTIME, &["--no-table"])));
+    lanes.push(Lane::new("conformance-kernels", conformance_of_kernels));
     lanes.extend(riscv::lanes());
     lanes
 }
@@ -144,6 +147,14 @@ fn models(mark: &str, profile: Profile) -> Result<()> {
 fn conformance(onnxruntime: &str, arguments: &[&str]) -> Result<()> {
     let venv = environment(onnxruntime, Profile::Dev, &[])?;
     process::run(venv.python().arg("tests/python/conformance.py").args(arguments))
+}
+
+/// Runs a sample of the node tests with each node as a registered kernel, on the first and the newest version that can.
+fn conformance_of_kernels() -> Result<()> {
+    for version in [FIRST_WITH_KERNELS, &newest_onnxruntime()?] {
+        conformance(version, &["--mode", "kernels", "--every", "8"])?;
+    }
+    Ok(())
 }
 
 fn environment(onnxruntime: &str, profile: Profile, packages: &[&str]) -> Result<Venv> {

@@ -195,38 +195,15 @@ impl<'a> ValueInfo<'a> {
         if info.is_null() {
             return Ok(None);
         }
-        let mut kind = 0_i32;
-        call!(self.host, GetOnnxTypeFromTypeInfo(info, (&raw mut kind).cast()))?;
-        if kind != ort_sys::ONNXType::ONNX_TYPE_TENSOR as i32 {
-            return Ok(None);
-        }
-        let mut tensor = ptr::null();
-        call!(self.host, CastTypeInfoToTensorInfo(info, &mut tensor))?;
-        if tensor.is_null() {
-            return Ok(None);
-        }
-        let (mut element, mut rank) = (0_i32, 0);
-        call!(self.host, GetTensorElementType(tensor, (&raw mut element).cast()))?;
-        call!(self.host, GetDimensionsCount(tensor, &mut rank))?;
-        let has_shape = match self.host.ort24() {
-            // SAFETY: `tensor` is live, and the function exists from 1.24 on.
-            Some(api) => unsafe { ((*api).TensorTypeAndShape_HasShape)(tensor) },
-            // 1.23 reports a scalar and an unknown rank alike.
-            None => rank > 0,
-        };
-        if !has_shape {
-            return Ok(Some(TensorType { element, dims: None }));
-        }
-        let (mut sizes, mut symbols) = (vec![0; rank], vec![ptr::null(); rank]);
-        call!(self.host, GetDimensions(tensor, sizes.as_mut_ptr(), rank))?;
-        call!(self.host, GetSymbolicDimensions(tensor, symbols.as_mut_ptr(), rank))?;
-        let dim = |(size, symbol): (i64, _)| match usize::try_from(size) {
-            Ok(size) => Ok(Ok(size)),
-            // SAFETY: the symbol's name lives as long as the type, which lives as long as the value.
-            Err(_) => unsafe { name(symbol) }.map(Err),
-        };
-        let dims = sizes.into_iter().zip(symbols).map(dim).collect::<Result<_, Error>>()?;
-        Ok(Some(TensorType { element, dims: Some(dims) }))
+        // SAFETY: the type lives as long as the value.
+        unsafe { TensorType::read(self.host, info) }
+    }
+
+    /// Whether the value belongs to the graph around the one that reads it.
+    pub(crate) fn is_outer(self) -> Result<bool, Error> {
+        let mut outer = false;
+        call!(self.host, ValueInfo_IsFromOuterScope(self.raw, &mut outer))?;
+        Ok(outer)
     }
 
     /// The content, if no caller and no node can change it.

@@ -10,7 +10,7 @@ use super::{Tensor, call};
 use crate::host::Host;
 use crate::status::Error;
 
-/// The arguments of one run of a fused node.
+/// The arguments of one run of a node.
 #[derive(Clone, Copy)]
 pub(crate) struct KernelContext<'a> {
     host: Host,
@@ -29,7 +29,7 @@ impl<'a> KernelContext<'a> {
         let mut value = ptr::null();
         call!(self.host, KernelContext_GetInput(self.raw, index, &mut value))?;
         if value.is_null() {
-            return Err(Error::fail(format!("Spacemit: input {index} of a fused node is missing")));
+            return Err(Error::fail(format!("Spacemit: input {index} of a node is missing")));
         }
         // SAFETY: ONNX Runtime keeps a node's inputs alive and unchanged while the node runs.
         Ok(unsafe { Tensor::new(self.host, value) })
@@ -44,7 +44,7 @@ impl<'a> KernelContext<'a> {
         let (mut value, mut data, mut len) = (ptr::null_mut(), ptr::null_mut(), 0);
         call!(self.host, KernelContext_GetOutput(self.raw, index, sizes.as_ptr(), sizes.len(), &mut value))?;
         if value.is_null() {
-            return Err(Error::fail(format!("Spacemit: output {index} of a fused node is missing")));
+            return Err(Error::fail(format!("Spacemit: output {index} of a node is missing")));
         }
         call!(self.host, GetTensorSizeInBytes(value, &mut len))?;
         call!(self.host, GetTensorMutableData(value, &mut data))?;

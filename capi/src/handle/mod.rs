@@ -5,11 +5,13 @@
 
 mod graph;
 mod kernel;
+mod kernel_info;
 mod session;
 mod value;
 
-pub(crate) use graph::{Attribute, AttributeValue, Graph, Node, ValueInfo};
+pub(crate) use graph::{AttributeValue, Graph, Node, ValueInfo};
 pub(crate) use kernel::KernelContext;
+pub(crate) use kernel_info::KernelInfo;
 pub(crate) use session::{Devices, KeyValuePairs, SessionOptions};
 pub(crate) use value::{OwnedTensor, Tensor, TensorType};
 

@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 use std::ptr;
 
-use ort_sys::{OrtTensorTypeAndShapeInfo, OrtValue};
+use ort_sys::{OrtTensorTypeAndShapeInfo, OrtTypeInfo, OrtValue};
 
-use super::call;
+use super::{call, name};
 use crate::host::Host;
 use crate::status::Error;
 
@@ -15,6 +15,47 @@ pub(crate) struct TensorType<'a> {
     pub(crate) element: i32,
     /// Sizes, or names of symbolic sizes ("" if unnamed); `None` if the rank is unknown.
     pub(crate) dims: Option<Vec<Result<usize, &'a str>>>,
+}
+
+impl<'a> TensorType<'a> {
+    /// `None` unless the type is that of a dense tensor.
+    ///
+    /// # Safety
+    /// `info` is live for `'a`.
+    pub(super) unsafe fn read(host: Host, info: *const OrtTypeInfo) -> Result<Option<Self>, Error> {
+        let mut kind = 0_i32;
+        call!(host, GetOnnxTypeFromTypeInfo(info, (&raw mut kind).cast()))?;
+        if kind != ort_sys::ONNXType::ONNX_TYPE_TENSOR as i32 {
+            return Ok(None);
+        }
+        let mut tensor = ptr::null();
+        call!(host, CastTypeInfoToTensorInfo(info, &mut tensor))?;
+        if tensor.is_null() {
+            return Ok(None);
+        }
+        let (mut element, mut rank) = (0_i32, 0);
+        call!(host, GetTensorElementType(tensor, (&raw mut element).cast()))?;
+        call!(host, GetDimensionsCount(tensor, &mut rank))?;
+        let has_shape = match host.ort24() {
+            // SAFETY: `tensor` is live, and the function exists from 1.24 on.
+            Some(api) => unsafe { ((*api).TensorTypeAndShape_HasShape)(tensor) },
+            // 1.23 reports a scalar and an unknown rank alike.
+            None => rank > 0,
+        };
+        if !has_shape {
+            return Ok(Some(Self { element, dims: None }));
+        }
+        let (mut sizes, mut symbols) = (vec![0; rank], vec![ptr::null(); rank]);
+        call!(host, GetDimensions(tensor, sizes.as_mut_ptr(), rank))?;
+        call!(host, GetSymbolicDimensions(tensor, symbols.as_mut_ptr(), rank))?;
+        let dim = |(size, symbol): (i64, _)| match usize::try_from(size) {
+            Ok(size) => Ok(Ok(size)),
+            // SAFETY: the symbol's name lives as long as the type.
+            Err(_) => unsafe { name(symbol) }.map(Err),
+        };
+        let dims = sizes.into_iter().zip(symbols).map(dim).collect::<Result<_, Error>>()?;
+        Ok(Some(Self { element, dims: Some(dims) }))
+    }
 }
 
 /// A tensor owned by ONNX Runtime.

@@ -1,16 +1,16 @@
 //! Callback structs that this crate fills and the host calls.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::mem::{offset_of, size_of};
 
 use ort_sys::{
-    OrtAllocator, OrtEpDevice, OrtGraph, OrtHardwareDevice, OrtKernelContext, OrtKeyValuePairs, OrtLogger,
-    OrtMemoryInfo, OrtNode, OrtSessionOptions, OrtStatusPtr,
+    OrtAllocator, OrtEpDevice, OrtGraph, OrtHardwareDevice, OrtKernelContext, OrtKernelInfo, OrtKeyValuePairs,
+    OrtLogger, OrtMemoryInfo, OrtNode, OrtSessionOptions, OrtStatusPtr, OrtValue,
 };
 
 use super::{
-    OrtDataTransferImpl, OrtEpGraphSupportInfo, OrtMemoryDevice, OrtNodeComputeContext, OrtProfilingEvent,
-    OrtProfilingEventsContainer, OrtSyncStreamImpl,
+    OrtDataTransferImpl, OrtEpGraphSupportInfo, OrtKernelRegistry, OrtMemoryDevice, OrtNodeComputeContext,
+    OrtProfilingEvent, OrtProfilingEventsContainer, OrtSharedPrePackedWeightCache, OrtSyncStreamImpl,
 };
 
 /// An optional callback that is left out.
@@ -103,7 +103,8 @@ pub struct OrtEp {
     pub CreateSyncStreamForDevice: Absent,
     pub GetCompiledModelCompatibilityInfo: Absent,
     /// Since 1.24.
-    pub GetKernelRegistry: Absent,
+    pub GetKernelRegistry:
+        unsafe extern "system" fn(this: *mut OrtEp, registry: *mut *const OrtKernelRegistry) -> OrtStatusPtr,
     pub IsConcurrentRunSupported: Absent,
     /// Since 1.25.
     pub Sync: Absent,
@@ -146,6 +147,38 @@ pub struct OrtNodeComputeInfo {
     pub ReleaseState: unsafe extern "system" fn(this: *mut OrtNodeComputeInfo, state: *mut c_void),
 }
 
+/// Runs one node with a registered kernel. Since 1.24.
+#[repr(C)]
+pub struct OrtKernelImpl {
+    pub ort_version_supported: u32,
+    /// Zero; the host's own.
+    pub flags: u32,
+    pub Compute: unsafe extern "system" fn(this: *mut OrtKernelImpl, context: *mut OrtKernelContext) -> OrtStatusPtr,
+    pub Release: unsafe extern "system" fn(this: *mut OrtKernelImpl),
+    pub PrePackWeight: unsafe extern "system" fn(
+        this: *mut OrtKernelImpl,
+        tensor: *const OrtValue,
+        input: c_int,
+        allocator: *mut OrtAllocator,
+        cache: *mut OrtSharedPrePackedWeightCache,
+        is_packed: *mut bool,
+    ) -> OrtStatusPtr,
+    pub SetSharedPrePackedWeight: unsafe extern "system" fn(
+        this: *mut OrtKernelImpl,
+        buffers: *const *const c_void,
+        sizes: *const usize,
+        num_buffers: usize,
+        input: c_int,
+    ) -> OrtStatusPtr,
+}
+
+/// Makes the kernel of a node; `state` is what the registration gave.
+pub type OrtKernelCreateFunc = unsafe extern "system" fn(
+    state: *mut c_void,
+    info: *const OrtKernelInfo,
+    kernel: *mut *mut OrtKernelImpl,
+) -> OrtStatusPtr;
+
 /// How a claimed group becomes a fused node.
 #[repr(C)]
 pub struct OrtNodeFusionOptions {
@@ -162,9 +195,12 @@ const _: () = {
     assert!(offset_of!(OrtEp, Compile) == 3 * POINTER);
     assert!(offset_of!(OrtEp, SetDynamicOptions) == 7 * POINTER);
     assert!(offset_of!(OrtEp, GetCompiledModelCompatibilityInfo) == 12 * POINTER);
+    assert!(offset_of!(OrtEp, GetKernelRegistry) == 13 * POINTER);
     assert!(offset_of!(OrtEp, CreateProfiler) == 16 * POINTER);
     assert!(size_of::<OrtEp>() == 17 * POINTER);
     assert!(size_of::<OrtEpProfilerImpl>() == 6 * POINTER);
+    assert!(offset_of!(OrtKernelImpl, Compute) == 8);
+    assert!(size_of::<OrtKernelImpl>() == 8 + 4 * POINTER);
     assert!(size_of::<OrtNodeComputeInfo>() == 4 * POINTER);
     assert!(offset_of!(OrtNodeFusionOptions, drop_constant_initializers) == 4);
     assert!(size_of::<OrtNodeFusionOptions>() == 8);

@@ -12,6 +12,9 @@ pub(crate) use tables::*;
 /// The version of all struct layouts that name no other; also the oldest host that can compile plugin nodes.
 pub(crate) const EP_VERSION: u32 = 23;
 
+/// The oldest host that runs registered kernels.
+pub(crate) const KERNEL_VERSION: u32 = 24;
+
 /// The oldest host whose profiler takes events of providers.
 pub(crate) const PROFILER_VERSION: u32 = 25;
 
@@ -21,5 +24,16 @@ macro_rules! opaque {
         $(#[repr(C)] pub struct $name { _opaque: [u8; 0] })*
     };
 }
-opaque!(OrtProfilingEvent, OrtProfilingEventsContainer);
-opaque!(OrtEpGraphSupportInfo, OrtNodeComputeContext, OrtDataTransferImpl, OrtSyncStreamImpl, OrtMemoryDevice);
+opaque!(
+    OrtEpGraphSupportInfo,
+    OrtNodeComputeContext,
+    OrtDataTransferImpl,
+    OrtSyncStreamImpl,
+    OrtMemoryDevice,
+    OrtKernelRegistry,
+    OrtKernelDefBuilder,
+    OrtKernelDef,
+    OrtSharedPrePackedWeightCache,
+    OrtProfilingEvent,
+    OrtProfilingEventsContainer,
+);

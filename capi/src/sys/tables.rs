@@ -1,16 +1,17 @@
 //! Function tables that the host fills and this crate calls.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::mem::{offset_of, size_of};
 
 use ort_sys::{
-    OrtApi, OrtEpDevice, OrtHardwareDevice, OrtKeyValuePairs, OrtNode, OrtStatusPtr, OrtTensorTypeAndShapeInfo,
-    OrtValue,
+    OrtApi, OrtEpDevice, OrtHardwareDevice, OrtKernelInfo, OrtKeyValuePairs, OrtNode, OrtStatusPtr,
+    OrtTensorTypeAndShapeInfo, OrtValue,
 };
 
 use super::{
-    OrtEpFactory, OrtEpGraphSupportInfo, OrtNodeComputeContext, OrtNodeFusionOptions, OrtProfilingEvent,
-    OrtProfilingEventsContainer,
+    OrtEpFactory, OrtEpGraphSupportInfo, OrtKernelCreateFunc, OrtKernelDef, OrtKernelDefBuilder, OrtKernelRegistry,
+    OrtNodeComputeContext, OrtNodeFusionOptions, OrtProfilingEvent, OrtProfilingEventsContainer,
+    OrtSharedPrePackedWeightCache,
 };
 
 /// A table slot that this crate never calls.
@@ -33,8 +34,47 @@ pub struct OrtEpApi {
         num_nodes: usize,
         options: *const OrtNodeFusionOptions,
     ) -> OrtStatusPtr,
-    _EpGraphSupportInfo_AddSingleNode: Unused,
+    pub EpGraphSupportInfo_AddSingleNode:
+        unsafe extern "system" fn(info: *mut OrtEpGraphSupportInfo, node: *const OrtNode) -> OrtStatusPtr,
     pub NodeComputeContext_NodeName: unsafe extern "system" fn(context: *const OrtNodeComputeContext) -> *const c_char,
+}
+
+/// `OrtEpApi` with the functions of ONNX Runtime 1.24 that this crate uses when the host has them.
+#[repr(C)]
+pub struct OrtEpApi24 {
+    _v23: OrtEpApi,
+    _unused: [Unused; 13],
+    pub CreateKernelRegistry: unsafe extern "system" fn(registry: *mut *mut OrtKernelRegistry) -> OrtStatusPtr,
+    pub ReleaseKernelRegistry: unsafe extern "system" fn(registry: *mut OrtKernelRegistry),
+    pub KernelRegistry_AddKernel: unsafe extern "system" fn(
+        registry: *mut OrtKernelRegistry,
+        definition: *const OrtKernelDef,
+        create: OrtKernelCreateFunc,
+        state: *mut c_void,
+    ) -> OrtStatusPtr,
+    pub CreateKernelDefBuilder: unsafe extern "system" fn(builder: *mut *mut OrtKernelDefBuilder) -> OrtStatusPtr,
+    pub ReleaseKernelDefBuilder: unsafe extern "system" fn(builder: *mut OrtKernelDefBuilder),
+    pub KernelDefBuilder_SetOperatorType:
+        unsafe extern "system" fn(builder: *mut OrtKernelDefBuilder, op_type: *const c_char) -> OrtStatusPtr,
+    pub KernelDefBuilder_SetDomain:
+        unsafe extern "system" fn(builder: *mut OrtKernelDefBuilder, domain: *const c_char) -> OrtStatusPtr,
+    pub KernelDefBuilder_SetSinceVersion:
+        unsafe extern "system" fn(builder: *mut OrtKernelDefBuilder, first: c_int, last: c_int) -> OrtStatusPtr,
+    pub KernelDefBuilder_SetExecutionProvider:
+        unsafe extern "system" fn(builder: *mut OrtKernelDefBuilder, name: *const c_char) -> OrtStatusPtr,
+    _types_and_aliases: [Unused; 5],
+    pub KernelDefBuilder_Build: unsafe extern "system" fn(
+        builder: *mut OrtKernelDefBuilder,
+        definition: *mut *mut OrtKernelDef,
+    ) -> OrtStatusPtr,
+    pub ReleaseKernelDef: unsafe extern "system" fn(definition: *mut OrtKernelDef),
+    _queries: [Unused; 8],
+    pub SharedPrePackedWeightCache_StoreWeightData: unsafe extern "system" fn(
+        cache: *mut OrtSharedPrePackedWeightCache,
+        buffers: *mut *mut c_void,
+        sizes: *mut usize,
+        num_buffers: usize,
+    ) -> OrtStatusPtr,
 }
 
 /// `OrtEpApi` with the functions of ONNX Runtime 1.25 that this crate uses when the host has them.
@@ -67,7 +107,10 @@ pub struct OrtEpApi25 {
 pub struct OrtApi24 {
     _v23: OrtApi,
     pub TensorTypeAndShape_HasShape: unsafe extern "system" fn(info: *const OrtTensorTypeAndShapeInfo) -> bool,
-    _between: [Unused; 23],
+    _operator: [Unused; 3],
+    pub KernelInfo_GetOperatorSinceVersion:
+        unsafe extern "system" fn(info: *const OrtKernelInfo, version: *mut c_int) -> OrtStatusPtr,
+    _between: [Unused; 19],
     pub GetTensorElementTypeAndShapeDataReference: unsafe extern "system" fn(
         value: *const OrtValue,
         element_type: *mut i32,
@@ -80,11 +123,15 @@ const POINTER: usize = size_of::<Unused>();
 const _: () = {
     assert!(offset_of!(OrtEpApi, EpGraphSupportInfo_AddNodesToFuse) == 2 * POINTER);
     assert!(offset_of!(OrtEpApi, NodeComputeContext_NodeName) == 4 * POINTER);
+    assert!(offset_of!(OrtEpApi24, CreateKernelRegistry) == 18 * POINTER);
+    assert!(offset_of!(OrtEpApi24, KernelDefBuilder_Build) == 32 * POINTER);
+    assert!(offset_of!(OrtEpApi24, SharedPrePackedWeightCache_StoreWeightData) == 42 * POINTER);
     assert!(offset_of!(OrtEpApi25, CreateProfilingEvent) == 65 * POINTER);
     assert!(offset_of!(OrtEpApi25, ProfilingEventsContainer_AddEvents) == 72 * POINTER);
     assert!(offset_of!(OrtApi, GetTensorSizeInBytes) == 318 * POINTER);
     assert!(offset_of!(OrtApi, GetSessionOptionsConfigEntries) == 379 * POINTER);
     assert!(size_of::<OrtApi>() == 390 * POINTER);
     assert!(offset_of!(OrtApi24, TensorTypeAndShape_HasShape) == 390 * POINTER);
+    assert!(offset_of!(OrtApi24, KernelInfo_GetOperatorSinceVersion) == 394 * POINTER);
     assert!(offset_of!(OrtApi24, GetTensorElementTypeAndShapeDataReference) == 414 * POINTER);
 };

@@ -1,7 +1,7 @@
 //! A host made of the few functions that the callbacks under test call.
 
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
@@ -11,11 +11,12 @@ use ort_sys::{
     OrtSessionOptions, OrtStatus, OrtStatusPtr,
 };
 
-use crate::sys::OrtApi24;
+use crate::sys::{OrtApi24, OrtEpApi24, OrtKernelCreateFunc, OrtKernelDef, OrtKernelDefBuilder, OrtKernelRegistry};
 
 thread_local! {
     static VERSION: Cell<&'static CStr> = const { Cell::new(c"1.23.2") };
     static OPTIONS: RefCell<Vec<(CString, CString)>> = const { RefCell::new(Vec::new()) };
+    static KERNELS: RefCell<Vec<Registered>> = const { RefCell::new(Vec::new()) };
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -87,9 +88,79 @@ fn table() -> *const OrtApi {
     ptr::with_exposed_provenance(*address)
 }
 
-unsafe extern "system" fn get_ep_api() -> *const OpaqueEpApi {
-    ptr::dangling()
+/// A registered kernel: the function that makes it and the function's state.
+pub(super) type Registered = (OrtKernelCreateFunc, *mut c_void);
+
+/// Takes the kernels that this thread registered.
+pub(super) fn take_kernels() -> Vec<Registered> {
+    KERNELS.take()
 }
+
+unsafe extern "system" fn get_ep_api() -> *const OpaqueEpApi {
+    static TABLE: OnceLock<usize> = OnceLock::new();
+    let address = TABLE.get_or_init(|| {
+        let table: *mut OrtEpApi24 = Box::leak(Box::new(MaybeUninit::<OrtEpApi24>::zeroed())).as_mut_ptr();
+        // SAFETY: as for the other table.
+        unsafe {
+            (&raw mut (*table).CreateKernelRegistry).write(create_registry);
+            (&raw mut (*table).ReleaseKernelRegistry).write(release_registry);
+            (&raw mut (*table).KernelRegistry_AddKernel).write(add_kernel);
+            (&raw mut (*table).CreateKernelDefBuilder).write(create_builder);
+            (&raw mut (*table).ReleaseKernelDefBuilder).write(release_builder);
+            (&raw mut (*table).KernelDefBuilder_SetOperatorType).write(set_text);
+            (&raw mut (*table).KernelDefBuilder_SetDomain).write(set_text);
+            (&raw mut (*table).KernelDefBuilder_SetSinceVersion).write(set_since_version);
+            (&raw mut (*table).KernelDefBuilder_SetExecutionProvider).write(set_text);
+            (&raw mut (*table).KernelDefBuilder_Build).write(build);
+            (&raw mut (*table).ReleaseKernelDef).write(release_definition);
+        }
+        table.expose_provenance()
+    });
+    ptr::with_exposed_provenance(*address)
+}
+
+unsafe extern "system" fn create_registry(registry: *mut *mut OrtKernelRegistry) -> OrtStatusPtr {
+    // SAFETY: an out pointer.
+    unsafe { *registry = ptr::dangling_mut() };
+    OrtStatusPtr::default()
+}
+
+unsafe extern "system" fn release_registry(_: *mut OrtKernelRegistry) {}
+
+unsafe extern "system" fn add_kernel(
+    _: *mut OrtKernelRegistry,
+    _: *const OrtKernelDef,
+    create: OrtKernelCreateFunc,
+    state: *mut c_void,
+) -> OrtStatusPtr {
+    KERNELS.with_borrow_mut(|kernels| kernels.push((create, state)));
+    OrtStatusPtr::default()
+}
+
+unsafe extern "system" fn create_builder(builder: *mut *mut OrtKernelDefBuilder) -> OrtStatusPtr {
+    // SAFETY: an out pointer.
+    unsafe { *builder = ptr::dangling_mut() };
+    OrtStatusPtr::default()
+}
+
+unsafe extern "system" fn release_builder(_: *mut OrtKernelDefBuilder) {}
+
+unsafe extern "system" fn set_text(_: *mut OrtKernelDefBuilder, _: *const c_char) -> OrtStatusPtr {
+    OrtStatusPtr::default()
+}
+
+unsafe extern "system" fn set_since_version(_: *mut OrtKernelDefBuilder, first: c_int, last: c_int) -> OrtStatusPtr {
+    assert!(1 <= first && first <= last, "versions {first} to {last}");
+    OrtStatusPtr::default()
+}
+
+unsafe extern "system" fn build(_: *mut OrtKernelDefBuilder, definition: *mut *mut OrtKernelDef) -> OrtStatusPtr {
+    // SAFETY: an out pointer.
+    unsafe { *definition = ptr::dangling_mut() };
+    OrtStatusPtr::default()
+}
+
+unsafe extern "system" fn release_definition(_: *mut OrtKernelDef) {}
 
 unsafe extern "system" fn create_status(code: OrtErrorCode, message: *const c_char) -> OrtStatusPtr {
     // SAFETY: a C string of the caller.

@@ -1,6 +1,7 @@
 //! The callbacks on a fake host: version negotiation, options, and panics in every callback.
 
 mod host;
+mod kernels;
 mod profiler;
 
 use std::cell::Cell;
@@ -11,7 +12,8 @@ use ep::CompiledGroup;
 use ep::ir::{Dim, GraphBuilder, NodeSpec};
 use ort_sys::{OrtErrorCode, OrtStatusPtr};
 
-use crate::compute::NodeCompute;
+use crate::compute::Runner;
+use crate::fused::NodeCompute;
 use crate::host::Host;
 use crate::log::Logger;
 use crate::sys::{OrtEp, OrtEpFactory};
@@ -217,14 +219,20 @@ fn identity_group() -> CompiledGroup {
     provider.compile(&builder.finish().unwrap()).unwrap()
 }
 
-#[test]
-fn panics_in_node_callbacks_become_statuses() {
+/// The fake host of this version with its logger, and a runner of the group above.
+fn runner(version: &'static CStr) -> (Host, Logger, Runner) {
     // SAFETY: the base is the fake host's, the logger one that it takes.
     let (host, logger) = unsafe {
-        let host = Host::negotiate(&base(c"1.23.2")).ok().unwrap();
+        let host = Host::negotiate(&base(version)).ok().unwrap();
         (host, Logger::new(host, LOGGER))
     };
-    let node = NodeCompute::into_raw(NodeCompute::at(host, logger, identity_group(), vec![0], vec![0]));
+    (host, logger, Runner::new(identity_group(), &[Some("x")], &[Some("y")]).unwrap())
+}
+
+#[test]
+fn panics_in_node_callbacks_become_statuses() {
+    let (host, logger, runner) = runner(c"1.23.2");
+    let node = NodeCompute::into_raw(NodeCompute::around(host, logger, runner));
     let mut state = ptr::null_mut();
     // SAFETY: a live node; no argument is read before the panic.
     unsafe {

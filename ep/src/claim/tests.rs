@@ -9,7 +9,7 @@ fn groups(nodes: &[(&str, &[&str], &str)]) -> Vec<Vec<String>> {
         model.node(op, inputs, &[output], vec![]);
     }
     model.output(nodes.last().unwrap().2);
-    let options = Options { claim: ClaimOption::All, ..Options::default() };
+    let options = Options { claim: ClaimOption::All, mode: ModeOption::Compile, ..Options::default() };
     let partition = partition(model.graph(), &Target::host(1), &options);
     let name = |id: &NodeId| partition.graph.node(*id).unwrap().name.clone();
     partition.groups.iter().map(|group| group.iter().map(name).collect()).collect()
@@ -97,4 +97,26 @@ fn a_shape_from_data_is_declined_and_a_shape_from_shapes_is_not() {
     };
     assert_eq!(declined(1), []);
     assert_eq!(declined(2), [Code::Dependency]);
+}
+
+#[test]
+fn no_more_groups_are_made_than_onnx_runtime_starts_in_good_time() {
+    let mut model = Model::new();
+    model.input::<f32>("v0", &[2, 2]).constant("w", &[2, 2], &[1f32; 4]);
+    for step in 0..GROUP_LIMIT + 20 {
+        let [from, product, to] = [format!("v{step}"), format!("p{step}"), format!("v{}", step + 1)];
+        match step {
+            0..30 => model.node("Identity", &[&from], &[&product], vec![]),
+            _ => model.node("MatMul", &[&from, "w"], &[&product], vec![]),
+        };
+        model.node("Unknown", &[&product], &[&to], vec![]);
+    }
+    model.output("v1");
+    let options = Options { claim: ClaimOption::All, mode: ModeOption::Compile, ..Options::default() };
+    let partition = partition(model.graph(), &Target::host(1), &options);
+    assert_eq!(partition.groups.len(), GROUP_LIMIT);
+    let left: Vec<_> = partition.declines.iter().filter(|(_, decline)| decline.code == Code::Worth).collect();
+    assert_eq!(left.len(), 20);
+    let op = |id: &NodeId| partition.graph.node(*id).unwrap().op_type.clone();
+    assert!(left.iter().all(|(id, _)| op(id) == "Identity"), "those with the least work are left");
 }

@@ -56,7 +56,7 @@ impl<'w> GraphBuilder<'w> {
             return id;
         }
         let id = ValueId(self.values.len());
-        self.values.push(Value { name: name.to_owned(), dtype, shape, constant: None });
+        self.values.push(Value { name: name.to_owned(), dtype, shape, constant: None, outer: false });
         self.by_name.insert(name.to_owned(), id);
         id
     }
@@ -72,6 +72,11 @@ impl<'w> GraphBuilder<'w> {
         value.dtype = Some(tensor.dtype);
         value.shape = Some(tensor.dims.iter().map(|&dim| Dim::Known(dim)).collect());
         value.constant = Some(tensor);
+    }
+
+    /// Marks `id` as a value of the graph around this one.
+    pub fn outer(&mut self, id: ValueId) {
+        self.values[id.0].outer = true;
     }
 
     pub fn input(&mut self, id: ValueId) {

@@ -42,6 +42,8 @@ pub struct Value<'w> {
     pub shape: Option<Vec<Dim>>,
     /// Contents, for initializers that nobody can override.
     pub constant: Option<Tensor<'w>>,
+    /// Belongs to the graph around this one, a body of a control-flow node.
+    pub outer: bool,
 }
 
 impl Value<'_> {
@@ -123,6 +125,11 @@ impl<'w> Graph<'w> {
     /// Number of value slots; every [`ValueId`] is below it.
     pub fn value_count(&self) -> usize {
         self.values.len()
+    }
+
+    /// Makes what is constant in the graph around this one a value that is read at run time.
+    pub fn forget_outer_constants(&mut self) {
+        self.values.iter_mut().filter(|value| value.outer).for_each(|value| value.constant = None);
     }
 
     /// The node, unless a fusion took it away.

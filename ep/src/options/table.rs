@@ -6,7 +6,7 @@ use kernels::mem::MemoryBackend;
 use kernels::rt::{Cores, TcmUse};
 
 use super::values::{choose, cpus, list, number, path};
-use super::{Accuracy, ClaimOption, Options, TargetOption};
+use super::{Accuracy, ClaimOption, ModeOption, Options, TargetOption};
 
 /// An option.
 pub struct OptionRow {
@@ -170,6 +170,15 @@ pub const OPTIONS: &[OptionRow] = &[
         },
     ),
     option(
+        "mode",
+        "`auto`, `compile`, `kernels`",
+        "`auto`",
+        "how claimed nodes run: with `auto` groups are compiled, and a node that is alone in its group is a kernel registered \
+         with ONNX Runtime (from 1.24 on); with `compile` all are compiled; with `kernels` every node is a kernel, without \
+         fusions, but `claim=auto` leaves those that only move data",
+        |options, value| put(&mut options.mode, choose(value, MODES)),
+    ),
+    option(
         "plan_cache",
         "1 to 4096",
         "16",
@@ -216,6 +225,9 @@ const TARGETS: &[(&str, TargetOption)] = &[
     ("rvv1024", TargetOption::Rvv(1024)),
     ("scalar", TargetOption::Scalar),
 ];
+
+const MODES: &[(&str, ModeOption)] =
+    &[("auto", ModeOption::Auto), ("compile", ModeOption::Compile), ("kernels", ModeOption::Kernels)];
 
 const BACKENDS: &[(&str, MemoryBackend)] =
     &[("posix", MemoryBackend::Posix), ("hugepage", MemoryBackend::HugePage), ("hugetlb", MemoryBackend::HugeTlb)];

@@ -40,6 +40,14 @@ fn few_options_change_later() {
 }
 
 #[test]
+fn kernels_need_a_registry() {
+    let mode = |value| Options::parse([("mode", value)]).unwrap().without_kernels();
+    assert_eq!(mode("auto").unwrap().mode, ModeOption::Compile);
+    assert_eq!(mode("compile").unwrap().mode, ModeOption::Compile);
+    assert!(mode("kernels").unwrap_err().to_string().contains("'mode'"));
+}
+
+#[test]
 fn unknown_keys_and_bad_values_name_the_key() {
     let wrong = [
         ("intra_thread_numm", "2"),
@@ -56,6 +64,7 @@ fn unknown_keys_and_bad_values_name_the_key() {
         ("on_lease_timeout", "wait"),
         ("spin_us", "2000000"),
         ("tcm", "0"),
+        ("mode", "kernel"),
         ("tcm", "yes"),
     ];
     for (key, value) in wrong {
