@@ -1,21 +1,15 @@
 //! The callbacks on a fake host: version negotiation, options, and panics in every callback.
 
 mod host;
-mod kernels;
+mod nodes;
 mod profiler;
 
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::ptr;
 
-use ep::CompiledGroup;
-use ep::ir::{Dim, GraphBuilder, NodeSpec};
 use ort_sys::{OrtErrorCode, OrtStatusPtr};
 
-use crate::compute::Runner;
-use crate::fused::NodeCompute;
-use crate::host::Host;
-use crate::log::Logger;
 use crate::sys::{OrtEp, OrtEpFactory};
 use crate::{CreateEpFactories, ReleaseEpFactory};
 use host::{LOGGER, base, set_options, take_log, take_status};
@@ -196,54 +190,6 @@ fn panics_in_provider_callbacks_become_statuses() {
         ((*factory).ReleaseEp)(factory, ep);
     }
     release(factory);
-}
-
-/// y = Identity(x)
-fn identity_group() -> CompiledGroup {
-    let mut builder = GraphBuilder::new("identity");
-    let x = builder.value("x", Some(ep::DType::F32), Some(vec![Dim::Known(2)]));
-    let y = builder.value("y", Some(ep::DType::F32), Some(vec![Dim::Known(2)]));
-    builder.input(x);
-    builder.output(y);
-    builder.node(NodeSpec {
-        name: "identity".into(),
-        domain: String::new(),
-        op_type: "Identity".into(),
-        since_version: 16,
-        inputs: vec![Some(x)],
-        outputs: vec![Some(y)],
-        attrs: Vec::new(),
-        origin: 0,
-    });
-    let provider = ep::Provider::new(ep::Options::parse([("threads", "1")]).unwrap()).unwrap();
-    provider.compile(&builder.finish().unwrap()).unwrap()
-}
-
-/// The fake host of this version with its logger, and a runner of the group above.
-fn runner(version: &'static CStr) -> (Host, Logger, Runner) {
-    // SAFETY: the base is the fake host's, the logger one that it takes.
-    let (host, logger) = unsafe {
-        let host = Host::negotiate(&base(version)).ok().unwrap();
-        (host, Logger::new(host, LOGGER))
-    };
-    (host, logger, Runner::new(identity_group(), &[Some("x")], &[Some("y")]).unwrap())
-}
-
-#[test]
-fn panics_in_node_callbacks_become_statuses() {
-    let (host, logger, runner) = runner(c"1.23.2");
-    let node = NodeCompute::into_raw(NodeCompute::around(host, logger, runner));
-    let mut state = ptr::null_mut();
-    // SAFETY: a live node; no argument is read before the panic.
-    unsafe {
-        let callbacks = &*node;
-        assert_internal_error(panicking(|| (callbacks.CreateState)(node, ptr::null_mut(), &mut state)));
-        assert!(state.is_null());
-        assert_eq!(take_status((callbacks.CreateState)(node, ptr::null_mut(), &mut state)), None);
-        assert_internal_error(panicking(|| (callbacks.Compute)(node, state, ptr::null_mut())));
-        (callbacks.ReleaseState)(node, state);
-        NodeCompute::release(node);
-    }
 }
 
 #[test]
