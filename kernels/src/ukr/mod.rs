@@ -4,6 +4,7 @@
 pub mod binary_f32;
 #[cfg(target_arch = "riscv64")]
 mod broadcast;
+pub mod compare_f32;
 pub mod convert_f16_f32;
 pub mod convert_f32_f16;
 pub mod exp_sum_f32;
@@ -16,6 +17,7 @@ pub mod normalize_f32;
 pub mod quantize_f32_u8;
 pub mod reduce_f32;
 pub mod rescale_i32_f32;
+pub mod select;
 pub mod transpose;
 pub mod unary_f32;
 

@@ -1,7 +1,7 @@
 //! `gelu(x) = max(x, 0) - |x| erfc(|x|/sqrt 2)/2`.
 
 use super::Args;
-use super::wide::{argument, constant, exp, exp_parts, function, reciprocal, tail};
+use super::wide::{argument, constant, exp, exp_parts, function, infinity_times_zero, reciprocal, tail};
 
 /// # Safety
 /// The contract of [`Args`], on a core that meets the needs of its row in the table.
@@ -18,7 +18,8 @@ pub unsafe fn gelu(args: &Args) {
             argument!(),
             "vmv.v.i v16, 0",
             "vfmax.vv v8, v8, v16",
-            "vfsub.vv v12, v8, v12"
+            "vfsub.vv v12, v8, v12",
+            infinity_times_zero!()
         );
     }
 }

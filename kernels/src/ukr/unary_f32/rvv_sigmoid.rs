@@ -1,7 +1,7 @@
 //! The logistic function and what it weighs.
 
 use super::Args;
-use super::wide::{constant, exp, exp_parts, function, reciprocal};
+use super::wide::{argument, constant, exp, exp_parts, function, infinity_times_zero, reciprocal};
 
 /// # Safety
 /// The contract of [`Args`], on a core that meets the needs of its row in the table.
@@ -36,7 +36,8 @@ pub unsafe fn swish(args: &Args) {
             constant!(one),
             "vfadd.vf v12, v12, f0",
             reciprocal!(),
-            "vfmul.vv v12, v28, v16"
+            "vfmul.vv v12, v28, v16",
+            infinity_times_zero!()
         );
     }
 }
@@ -63,7 +64,8 @@ pub unsafe fn gelu_tanh(args: &Args) {
             constant!(one),
             "vfadd.vf v12, v12, f0",
             reciprocal!(),
-            "vfmul.vv v12, v28, v16"
+            "vfmul.vv v12, v28, v16",
+            infinity_times_zero!()
         );
     }
 }

@@ -240,6 +240,20 @@ macro_rules! argument {
     };
 }
 
+/// `v12` becomes NaN where the argument is -inf: the product of that and 0. Changes v8 and v16.
+macro_rules! infinity_times_zero {
+    () => {
+        concat!(
+            argument!(),
+            "\n",
+            "vmv.v.i v16, 0\n",
+            "vfmin.vv v8, v8, v16\n",
+            "vfmul.vv v8, v8, v16\n",
+            "vfadd.vv v12, v12, v8\n",
+        )
+    };
+}
+
 /// A function whose body turns v8 into its result in v12, in f64; v4 has its argument in f32, f10 `alpha` in f64.
 macro_rules! function {
     ($args:expr, $($body:expr),+) => {
@@ -277,4 +291,4 @@ macro_rules! function {
     };
 }
 
-pub(crate) use {argument, constant, exp, exp_parts, function, reciprocal, tail};
+pub(crate) use {argument, constant, exp, exp_parts, function, infinity_times_zero, reciprocal, tail};
