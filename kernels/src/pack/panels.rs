@@ -46,6 +46,9 @@ pub(crate) fn pack_panel<T: Element>(rows: Rows<'_, T>, width: usize, k_group: u
         }
         return;
     }
+    if k_stride == 1 && pack_words(rows, width, k_group, panel).is_some() {
+        return;
+    }
     for row in 0..count {
         for (group, first) in (0..k).step_by(k_group).enumerate() {
             let len = k_group.min(k - first);
@@ -58,6 +61,26 @@ pub(crate) fn pack_panel<T: Element>(rows: Rows<'_, T>, width: usize, k_group: u
             }
         }
     }
+}
+
+/// [`pack_panel`] of neighbouring elements by eight bytes at a time; `None` where something is not aligned to them.
+fn pack_words<T: Element>(rows: Rows<'_, T>, width: usize, k_group: usize, panel: &mut [T]) -> Option<()> {
+    let Rows { data, rows: count, k, strides: [row_stride, _] } = rows;
+    let words = |elements: usize| {
+        let bytes = elements * size_of::<T>();
+        bytes.is_multiple_of(size_of::<u64>()).then_some(bytes / size_of::<u64>())
+    };
+    let (group, k, row_stride) = (words(k_group)?, words(k)?, words(row_stride)?);
+    let data: &[u64] =
+        bytemuck::try_cast_slice(&data[..count.min(1) * rows.k + count.saturating_sub(1) * rows.strides[0]]).ok()?;
+    let panel: &mut [u64] = bytemuck::try_cast_slice_mut(panel).ok()?;
+    for row in 0..count {
+        for (index, from) in data[row * row_stride..][..k].chunks(group.max(1)).enumerate() {
+            let to = &mut panel[(index * width + row) * group..][..from.len()];
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        }
+    }
+    Some(())
 }
 
 /// Packs rows as panels of `width`, one after the other; in parallel when called inside a rayon pool.

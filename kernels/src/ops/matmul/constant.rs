@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use half::f16;
 
-use super::engine::{Engine, columns};
+use super::engine::Engine;
 use crate::driver::{Driver, RunError};
 use crate::isa::Target;
 use crate::mem::Scratch;
@@ -50,7 +50,7 @@ impl fmt::Display for MatMul {
 impl Driver for MatMul {
     fn scratch(&self) -> usize {
         let rows = self.engine.rows().min(self.m);
-        Scratch::bytes::<f32>(self.engine.tile_len(rows))
+        Scratch::bytes::<f32>(self.engine.strips() * self.engine.tile_len(rows))
             + Scratch::bytes::<f32>(self.engine.left_len(rows, self.weights.k()))
     }
 
@@ -66,26 +66,27 @@ impl Driver for MatMul {
         if share.is_empty() {
             return Ok(());
         }
-        let (block_rows, mut scratch) = (self.engine.rows().min(m), Scratch::new(scratch));
-        let tile = scratch.take(self.engine.tile_len(block_rows));
+        let block = self.engine.rows();
+        let (block_rows, mut scratch) = (block.min(m), Scratch::new(scratch));
+        let tile = scratch.take(self.engine.strips() * self.engine.tile_len(block_rows));
         let packed = scratch.take(self.engine.left_len(block_rows, k));
-        for start in rows.clone().step_by(self.engine.rows()) {
-            let rows = start..(start + self.engine.rows()).min(rows.end);
+        for start in rows.clone().step_by(block) {
+            let rows = start..(start + block).min(rows.end);
             let left = match self.engine {
                 Engine::Half(_) => {
                     let a = Rows { data: io.input::<f16>(0), rows: m, k, strides };
-                    self.engine.left_half(worker, a.part(rows.start, rows.len()), packed)
+                    self.engine.left_half(a.part(rows.start, rows.len()), packed)
                 }
                 _ => {
                     let a = Rows { data: io.input::<f32>(0), rows: m, k, strides };
-                    self.engine.left(Some(worker), a.part(rows.start, rows.len()), packed)
+                    self.engine.left(a.part(rows.start, rows.len()), packed)
                 }
             };
-            for index in share.clone() {
-                let columns = columns(strip, index, n);
-                let right = self.engine.strip_of(&self.weights, index)?;
-                let shape = [rows.len(), columns.len(), k];
-                let width = self.engine.multiply(worker, &left, &right, shape, self.alpha, tile)?;
+            for first in share.clone().step_by(self.engine.strips()) {
+                let strips = first..(first + self.engine.strips()).min(share.end);
+                let columns = strips.start * strip..(strips.end * strip).min(n);
+                let right = (&*self.weights, strips);
+                let width = self.engine.multiply_strips(worker, &left, right, rows.len(), self.alpha, tile)?;
                 let sums = Tile { sums: tile, columns: width };
                 // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
                 unsafe { self.epilogue.store(worker, sums, &Block { rows: rows.clone(), columns }, &operands, out, n) };

@@ -84,7 +84,16 @@ impl Engine {
         }
     }
 
-    /// Numbers in a tile of sums for `rows` rows.
+    /// Strips of constant weights that are multiplied into one tile.
+    pub fn strips(self) -> usize {
+        match self {
+            Self::Host => 1,
+            Self::Blocks(blocks) => blocks.panels(),
+            Self::Half(blocks) => blocks.panels(),
+        }
+    }
+
+    /// Numbers in a tile of one strip for `rows` rows.
     pub fn tile_len(self, rows: usize) -> usize {
         match self {
             Self::Host => rows * self.strip(),
@@ -110,22 +119,22 @@ impl Engine {
         }
     }
 
-    /// Rows of an f32 left-hand side, packed by a worker or before there is one.
-    pub fn left<'a>(self, worker: Option<&Worker<'_>>, rows: Rows<'a, f32>, packed: &'a mut [f32]) -> Left<'a> {
+    /// Rows of an f32 left-hand side.
+    pub fn left<'a>(self, rows: Rows<'a, f32>, packed: &'a mut [f32]) -> Left<'a> {
         match self {
             Self::Host | Self::Half(_) => Left::Host(host::matrix(rows.data, [rows.rows, rows.k], rows.strides)),
             Self::Blocks(blocks) => {
-                blocks.pack_left(worker, rows, packed);
+                blocks.pack_left(rows, packed);
                 Left::Blocks(packed)
             }
         }
     }
 
     /// Rows of an f16 left-hand side, for the engine that reads them.
-    pub fn left_half<'a>(self, worker: &Worker<'_>, rows: Rows<'a, f16>, packed: &'a mut [f32]) -> Left<'a> {
+    pub fn left_half<'a>(self, rows: Rows<'a, f16>, packed: &'a mut [f32]) -> Left<'a> {
         let packed: &mut [f16] = bytemuck::cast_slice_mut(packed);
         if let Self::Half(blocks) = self {
-            blocks.pack_left(Some(worker), rows, packed);
+            blocks.pack_left(rows, packed);
         }
         Left::Half(packed)
     }
@@ -140,13 +149,7 @@ impl Engine {
     }
 
     /// Calls `job` with a strip packed from `columns`, which has them as rows.
-    pub fn with_strip<R>(
-        self,
-        worker: Option<&Worker<'_>>,
-        columns: Rows<'_, f32>,
-        packed: &mut [f32],
-        job: impl FnOnce(Strip<'_>) -> R,
-    ) -> R {
+    pub fn with_strip<R>(self, columns: Rows<'_, f32>, packed: &mut [f32], job: impl FnOnce(Strip<'_>) -> R) -> R {
         match self {
             Self::Host | Self::Half(_) => {
                 let [column, depth] = columns.strides;
@@ -157,10 +160,39 @@ impl Engine {
                 result
             }
             Self::Blocks(blocks) => {
-                blocks.pack_right(worker, columns, packed);
+                blocks.pack_right(columns, packed);
                 job(Strip::Blocks(&packed[..blocks.panel_len(columns.k)]))
             }
         }
+    }
+
+    /// `tile = alpha * left x weights` for the columns of `strips`, at most [`Engine::strips`]; returns the numbers of a row of
+    /// `tile`, at least as many.
+    pub fn multiply_strips(
+        self,
+        worker: &Worker<'_>,
+        left: &Left<'_>,
+        (weights, strips): (&PackedWeights, Range<usize>),
+        rows: usize,
+        alpha: f32,
+        tile: &mut [f32],
+    ) -> Result<usize, RunError> {
+        let (shape, numbers) = ([rows, weights.k()], strips.len() * self.tile_len(rows));
+        let width = match (self, left) {
+            (Self::Blocks(blocks), Left::Blocks(left)) => {
+                blocks.multiply_panels(worker, left, weights, strips, shape, tile)?
+            }
+            (Self::Half(blocks), Left::Half(left)) => {
+                blocks.multiply_panels(worker, left, weights, strips, shape, tile)?
+            }
+            _ => {
+                let columns = columns(self.strip(), strips.start, weights.n()).len();
+                let strip = self.strip_of(weights, strips.start)?;
+                return self.multiply(worker, left, &strip, [rows, columns, weights.k()], alpha, tile);
+            }
+        };
+        scale(worker, alpha, &mut tile[..numbers]);
+        Ok(width)
     }
 
     /// `tile = alpha * left x strip`, where the strip has `columns`; returns the numbers of a row of `tile`, at least as many.

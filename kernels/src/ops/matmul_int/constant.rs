@@ -94,7 +94,7 @@ impl fmt::Display for MatMulInt {
 impl Driver for MatMulInt {
     fn scratch(&self) -> usize {
         let (rows, k) = (self.block_rows(), self.weights.k());
-        Scratch::bytes::<i32>(self.engine.tile_len(rows))
+        Scratch::bytes::<i32>(self.engine.strips() * self.engine.tile_len(rows))
             + 2 * Scratch::bytes::<i32>(rows)
             + Scratch::bytes::<u8>(if self.left.signed { rows * k } else { 0 })
             + Scratch::bytes::<u8>(self.engine.left_len(rows, k))
@@ -111,14 +111,15 @@ impl Driver for MatMulInt {
         let block_rows = self.block_rows();
         let mut scratch = Scratch::new(scratch);
         let mut buffers = Buffers {
-            tile: scratch.take(self.engine.tile_len(block_rows)),
+            tile: scratch.take(self.engine.strips() * self.engine.tile_len(block_rows)),
             a_zero_points: scratch.take(block_rows),
             row_sums: scratch.take(block_rows),
             unsigned: scratch.take(if self.left.signed { block_rows * k } else { 0 }),
             packed: scratch.take(self.engine.left_len(block_rows, k)),
         };
-        for start in rows.clone().step_by(self.engine.rows()) {
-            let rows = start..(start + self.engine.rows()).min(rows.end);
+        let block = self.engine.rows();
+        for start in rows.clone().step_by(block) {
+            let rows = start..(start + block).min(rows.end);
             self.run_rows(worker, rows, share.clone(), io, &mut buffers)?;
         }
         Ok(())
@@ -154,11 +155,12 @@ impl MatMulInt {
         if !self.b_zero_points.is_empty() {
             row_sums(a, k, &buffers.a_zero_points[..rows.len()], buffers.row_sums);
         }
-        let left = self.engine.left(worker, self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
-        for index in share {
-            let columns = index * strip..((index + 1) * strip).min(n);
-            let right = self.engine.strip_of(&self.weights, index)?;
-            let width = self.engine.multiply(worker, &left, &right, [rows.len(), columns.len(), k], buffers.tile)?;
+        let left = self.engine.left(self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
+        for first in share.clone().step_by(self.engine.strips()) {
+            let strips = first..(first + self.engine.strips()).min(share.end);
+            let columns = strips.start * strip..(strips.end * strip).min(n);
+            let shape = [rows.len(), columns.len()];
+            let width = self.engine.multiply_strips(worker, &left, &self.weights, strips, shape, buffers.tile)?;
             let sums = Sums {
                 sums: buffers.tile,
                 columns: width,

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crate::driver::RunError;
 use crate::host::{self, I8Panel, Rows as HostRows};
 use crate::isa::CoreKind;
@@ -86,7 +88,15 @@ impl Engine {
         }
     }
 
-    /// Numbers in a tile of sums for `rows` rows.
+    /// Strips of constant weights that are multiplied into one tile.
+    pub fn strips(self) -> usize {
+        match self {
+            Self::Host => 1,
+            Self::Blocks(blocks) => blocks.panels(),
+        }
+    }
+
+    /// Numbers in a tile of one strip for `rows` rows.
     pub fn tile_len(self, rows: usize) -> usize {
         match self {
             Self::Host => rows * self.strip(),
@@ -111,18 +121,11 @@ impl Engine {
     }
 
     /// Packs `a`, row-major `[rows, k]`; `halved` when a strip that it is to be multiplied with says so.
-    pub fn left<'a>(
-        self,
-        worker: &Worker<'_>,
-        halved: bool,
-        a: &[u8],
-        [rows, k]: [usize; 2],
-        packed: &'a mut [u8],
-    ) -> Left<'a> {
+    pub fn left<'a>(self, halved: bool, a: &[u8], [rows, k]: [usize; 2], packed: &'a mut [u8]) -> Left<'a> {
         match self {
             Self::Host => Left::Host(HostRows::pack(a, k, halved, packed)),
             Self::Blocks(blocks) => {
-                blocks.pack_left(Some(worker), Rows::contiguous(a, rows, k), packed);
+                blocks.pack_left(Rows::contiguous(a, rows, k), packed);
                 Left::Blocks(packed)
             }
         }
@@ -145,13 +148,7 @@ impl Engine {
     }
 
     /// Calls `job` with a strip packed from `columns`, which has them as rows.
-    pub fn with_strip<R>(
-        self,
-        worker: Option<&Worker<'_>>,
-        columns: Rows<'_, i8>,
-        packed: &mut [i8],
-        job: impl FnOnce(Strip<'_>) -> R,
-    ) -> R {
+    pub fn with_strip<R>(self, columns: Rows<'_, i8>, packed: &mut [i8], job: impl FnOnce(Strip<'_>) -> R) -> R {
         match self {
             Self::Host => {
                 let [column, depth] = columns.strides;
@@ -162,8 +159,30 @@ impl Engine {
                 result
             }
             Self::Blocks(blocks) => {
-                blocks.pack_right(worker, columns, packed);
+                blocks.pack_right(columns, packed);
                 job(Strip::Blocks(&packed[..blocks.panel_len(columns.k)]))
+            }
+        }
+    }
+
+    /// `tile = left x weights` for the `columns` of `strips`, at most [`Engine::strips`]; returns the numbers of a row of `tile`,
+    /// at least as many.
+    pub fn multiply_strips(
+        self,
+        worker: &Worker<'_>,
+        left: &Left<'_>,
+        weights: &PackedWeights,
+        strips: Range<usize>,
+        [rows, columns]: [usize; 2],
+        tile: &mut [i32],
+    ) -> Result<usize, RunError> {
+        match (self, left) {
+            (Self::Blocks(blocks), Left::Blocks(left)) => {
+                blocks.multiply_panels(worker, left, weights, strips, [rows, weights.k()], tile)
+            }
+            _ => {
+                let strip = self.strip_of(weights, strips.start)?;
+                self.multiply(worker, left, &strip, [rows, columns, weights.k()], tile)
             }
         }
     }

@@ -1,5 +1,4 @@
 use std::fmt;
-use std::ops::Range;
 
 use super::Fold;
 use crate::host::vectorised;
@@ -15,16 +14,16 @@ const LANES: usize = 16;
 /// Which input elements belong to which output: the kept axes walk the outputs, the reduced axes walk each output's
 /// elements. Neighbouring axes of one kind are merged.
 pub(super) struct Plan {
-    pub kept: Axes,
-    pub reduced: Axes,
+    kept: Axes,
+    reduced: Axes,
     /// The last axis, contiguous in the input, is a reduced one.
-    pub reduces_rows: bool,
+    reduces_rows: bool,
 }
 
 #[derive(Default)]
-pub(super) struct Axes {
-    pub dims: Dims,
-    pub strides: Strides,
+struct Axes {
+    dims: Dims,
+    strides: Strides,
 }
 
 impl Axes {
@@ -33,7 +32,7 @@ impl Axes {
     }
 
     /// All axes but the last one, and the length of that, which is contiguous.
-    pub fn split_last(&self) -> (&[usize], &[isize], usize) {
+    fn split_last(&self) -> (&[usize], &[isize], usize) {
         match self.dims.split_last() {
             Some((&len, outer)) => (outer, &self.strides[..outer.len()], len),
             None => (&[], &[], 1),
@@ -70,12 +69,6 @@ impl Plan {
         self.reduced.len()
     }
 
-    /// The outputs of a rank.
-    pub fn share<X>(&self, worker: &Worker<'_>) -> Range<usize> {
-        let bytes_of_output = self.reduced_len().saturating_mul(size_of::<X>());
-        worker.share(self.kept.len(), grain(bytes_of_output).next_multiple_of(LANES))
-    }
-
     pub fn run<X, A, Step, Merge, Finish>(&self, worker: &Worker<'_>, io: &Io<'_>, fold: Fold<A, Step, Merge, Finish>)
     where
         X: Element,
@@ -84,7 +77,8 @@ impl Plan {
         Merge: Fn(A, A) -> A,
         Finish: Fn(A) -> X,
     {
-        let share = self.share::<X>(worker);
+        let bytes_of_output = self.reduced_len().saturating_mul(size_of::<X>());
+        let share = worker.share(self.kept.len(), grain(bytes_of_output).next_multiple_of(LANES));
         if share.is_empty() {
             return;
         }
