@@ -49,8 +49,17 @@ fn unary(function: unary_f32::Function, x: f64, alpha: f64, beta: f64) -> f64 {
         Clip => x.max(alpha).min(beta),
         Erf => erf(x),
         Exp => x.exp(),
-        Gelu => x * normal_below(x),
-        GeluTanh => x * sigmoid(2.0 * (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x)),
+        Gelu => {
+            if x == f64::NEG_INFINITY {
+                -0.0
+            } else {
+                x * normal_below(x)
+            }
+        }
+        GeluTanh => {
+            let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
+            if x == f64::NEG_INFINITY { -0.0 } else { x * sigmoid(2.0 * u) }
+        }
         LeakyRelu => {
             if x < 0.0 {
                 alpha * x
@@ -69,7 +78,13 @@ fn unary(function: unary_f32::Function, x: f64, alpha: f64, beta: f64) -> f64 {
         }
         Sigmoid => sigmoid(x),
         Sqrt => x.sqrt(),
-        Swish => x * sigmoid(alpha * x),
+        Swish => {
+            if x == f64::NEG_INFINITY {
+                -0.0
+            } else {
+                x * sigmoid(alpha * x)
+            }
+        }
         Tanh => x.tanh(),
     }
 }

@@ -29,11 +29,11 @@ pub fn all(items: &mut Items) {
         let name = format!("matmul_int8_{m}x{n}x{k}");
         items.driver(&name, (m * n * k, Unit::Mac), From::L2, || int8(m, n, k));
     }
-    for [m, n, k] in [[256, 256, 256], [128, 1536, 384]] {
+    for [m, n, k] in [[256, 256, 256], [48, 1536, 384]] {
         items.driver(&format!("matmul_f32_{m}x{n}x{k}"), (m * n * k, Unit::Mac), From::L2, || float(m, n, k, false));
         items.driver(&format!("matmul_f16_{m}x{n}x{k}"), (m * n * k, Unit::Mac), From::L2, || float(m, n, k, true));
     }
-    for (bits, [m, n, k]) in [(4, [32, 384, 1536]), (4, [1, 1536, 1536]), (8, [1, 1536, 1536])] {
+    for (bits, [m, n, k]) in [(4, [8, 384, 1536]), (4, [1, 1536, 1536]), (8, [1, 1536, 1536])] {
         let from = if m == 1 { From::Dram } else { From::L2 };
         let name = format!("matmul_q{bits}_{m}x{n}x{k}");
         items.driver(&name, (m * n * k, Unit::Mac), from, || nbits(bits, m, n, k));

@@ -20,20 +20,55 @@ keeps busy half of the time.
 |---|---|---|---|
 ";
 
-/// What was measured on chips: setting, item, description, result, and how the model's is told.
+const AIMS_HEAD: &str = "
+## Aims
+
+For one core, with packing of the left side and the epilogue. The results of the int8 products of K1 are larger than its second
+cache; writing them takes two lines of DRAM for each, which is more time than the products are given.
+
+| chip | what | aim | reached | bound by |
+|---|---|---|---|---|
+";
+
+/// Setting, item, description, what was measured or is aimed at, and how the model's result is told.
 type Point = (usize, &'static str, &'static str, &'static str, fn(&Item) -> String);
 
+/// What was measured on chips.
 const POINTS: &[Point] = &[
     (0, "loop_registers_12_sums", "products of registers only", "1.00 cycles a dot", per_dot),
     (0, "loop_8x16_naive", "8x16 block, loads before products", "2.77", per_dot),
     (0, "loop_8x16_pipelined", "8x16 block, loads between products", "1.80-1.91", per_dot),
-    (0, "kernel_matmul_f32_f32_f32_rvv_6x32x1", "f32 by RVV at best", "80 % of 8 MAC a cycle", |item| {
-        format!("{:.0} %", 100.0 * item.work / item.cycles() / 8.0)
-    }),
+    (0, "kernel_matmul_f32_f32_f32_rvv_6x32x1", "f32 by RVV at best", "80 % of 8 MAC a cycle", |item| share(item, 8.0)),
     (1, "loop_registers_12_sums", "products of registers only, 12 sums", "1.00 cycles a dot", per_dot),
     (1, "loop_registers_8_sums", "the same with 8 sums", "1.25", per_dot),
     (1, "loop_registers_4_sums", "the same with 4 sums", "2.23", per_dot),
 ];
+
+/// What the project aims at, by the same fields.
+const AIMS: &[Point] = &[
+    (0, "kernel_matmul_u8_i8_i32_ime1_12x16x8", "int8 block, operands in L1", "1.3 cycles a dot", per_dot),
+    (1, "kernel_matmul_u8_i8_i32_ime2_16x32x16", "int8 block, operands in L1", "1.3 cycles a dot", per_dot),
+    (2, "kernel_matmul_u8_i8_i32_ime2_16x32x16", "int8 block, operands in L1", "2.2 cycles a dot", per_dot),
+    (0, "matmul_int8_512x512x512", "int8 512x512x512", "45 % of 128 MAC a cycle", |item| share(item, 128.0)),
+    (2, "matmul_int8_512x512x512", "int8 512x512x512", "40 % of 1024 MAC a cycle", |item| share(item, 1024.0)),
+    (0, "matmul_int8_128x1536x384", "int8 128x1536x384", "40 % of 128 MAC a cycle", |item| share(item, 128.0)),
+    (2, "matmul_int8_128x1536x384", "int8 128x1536x384", "35 % of 1024 MAC a cycle", |item| share(item, 1024.0)),
+    (0, "matmul_f32_256x256x256", "f32 256x256x256", "65 % of 8 MAC a cycle", |item| share(item, 8.0)),
+    (2, "matmul_f32_256x256x256", "f32 256x256x256", "65 % of 16 MAC a cycle", |item| share(item, 16.0)),
+    (0, "matmul_f16_256x256x256", "f16 256x256x256", "65 % of 16 MAC a cycle", |item| share(item, 16.0)),
+    (2, "matmul_f16_256x256x256", "f16 256x256x256", "35 % of 512 MAC a cycle", |item| share(item, 512.0)),
+    (0, "quantize_dynamic", "f32 to 8 bits", "2.5 cycles an element", per_element),
+    (2, "quantize_dynamic", "f32 to 8 bits", "1 cycle an element", per_element),
+];
+
+fn per_element(item: &Item) -> String {
+    format!("{:.2}", item.cycles() / item.work)
+}
+
+/// Multiplications as a share of `peak` a cycle.
+fn share(item: &Item, peak: f64) -> String {
+    format!("{:.0} %", 100.0 * item.work / item.cycles() / peak)
+}
 
 fn per_dot(item: &Item) -> String {
     item.cycles_per_dot().map_or(String::new(), |cycles| format!("{cycles:.2}"))
@@ -42,17 +77,24 @@ fn per_dot(item: &Item) -> String {
 /// The document for the items of all settings.
 pub fn text(measured: &[Vec<Item>]) -> String {
     let mut text = HEAD.to_owned();
-    for (setting, name, what, published, told) in POINTS {
-        let item = measured[*setting].iter().find(|item| item.name == *name);
-        let model = item.map_or(String::new(), told);
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "| {} | {what} | {published} | {model} |", SETTINGS[*setting].name);
-    }
+    points(&mut text, POINTS, measured, |_| String::new());
+    text.push_str(AIMS_HEAD);
+    points(&mut text, AIMS, measured, |item| format!(" {} |", item.bound()));
     for (setting, items) in SETTINGS.iter().zip(measured) {
         let _ = writeln!(text, "\n## {}\n\n{ROWS}", setting.name);
         items.iter().for_each(|item| text.push_str(&row(item, setting)));
     }
     text
+}
+
+/// A row for each point, which `end` completes.
+fn points(text: &mut String, points: &[Point], measured: &[Vec<Item>], end: fn(&Item) -> String) {
+    for (setting, name, what, wanted, told) in points {
+        if let Some(item) = measured[*setting].iter().find(|item| item.name == *name) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "| {} | {what} | {wanted} | {} |{}", SETTINGS[*setting].name, told(item), end(item));
+        }
+    }
 }
 
 const ROWS: &str = "| item | cycles | per cycle | cycles a dot | of 1 dot a cycle | busiest unit | bound by |
