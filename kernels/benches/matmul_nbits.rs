@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use kernels::driver::Driver;
+use kernels::isa::Target;
 use kernels::mem::{AlignedBuf, Workspace};
 use kernels::ops::epilogue::Epilogue;
-use kernels::ops::matmul_nbits::{Compute, MatMulNBits};
+use kernels::ops::matmul_nbits::{Compute, Engine, MatMulNBits};
 use kernels::pack::{Codes, NBitsShape, NBitsWeights};
 use kernels::rt::Team;
 use kernels::tape::{Buffer, Place, Step, Tape};
@@ -31,8 +32,9 @@ fn measure(m: usize, k: usize, n: usize, bits: usize, compute: Compute, threads:
     let bytes: Vec<u8> = (0..k * n * bits / 8).map(|i| (i * 37 + i / 7) as u8).collect();
     let codes = Codes { bytes: &bytes, signed: false, row_stride: 1, column_stride: k };
     let scales = vec![0.01; n * shape.blocks()];
-    let weights = Arc::new(NBitsWeights::pack(shape, codes, &scales, None).expect("sizes agree"));
-    let driver = MatMulNBits::new(m, compute, weights, Epilogue::NONE);
+    let engine = Engine::new(&Target::host(threads), compute);
+    let weights = Arc::new(NBitsWeights::pack(engine.layout(), shape, codes, &scales, None).expect("sizes agree"));
+    let driver = MatMulNBits::new(m, engine, weights, Epilogue::NONE);
     let name = driver.to_string();
     let a: Vec<f32> = (0..m * k).map(|i| (i % 61) as f32 / 30.0 - 1.0).collect();
     let buffers =

@@ -3,7 +3,7 @@
 use crate::isa::{CoreKind, Engine, Target};
 use crate::pack::PackLayout;
 use crate::rt::Worker;
-use crate::table::{Armed, MatMulFamily, Variant};
+use crate::table::{Armed, ProductFamily, Variant};
 
 /// Layout of a constant f32 right-hand side.
 pub fn f32_layout(target: &Target) -> PackLayout {
@@ -33,12 +33,12 @@ pub fn i8_layout(target: &Target) -> PackLayout {
 }
 
 /// The fastest variant for weights of `layout`; `None` when the host engine has them.
-pub fn matmul<F: MatMulFamily>(core: CoreKind, layout: PackLayout) -> Option<&'static Variant<F>> {
+pub fn matmul<F: ProductFamily>(core: CoreKind, layout: PackLayout) -> Option<&'static Variant<F>> {
     F::VARIANTS.iter().find(|row| row.spec.layout == layout && row.needs.met_by(core.isa()))
 }
 
 /// `variant` where the worker's core can run it, else the scalar twin of its layout.
-pub(crate) fn arm<'w, F: MatMulFamily>(variant: &Variant<F>, worker: &Worker<'w>) -> Armed<'w, F> {
+pub(crate) fn arm<'w, F: ProductFamily>(variant: &Variant<F>, worker: &Worker<'w>) -> Armed<'w, F> {
     let twin = || {
         let is_twin = |row: &&Variant<F>| row.spec.layout == variant.spec.layout && row.needs.engine == Engine::Scalar;
         F::VARIANTS.iter().find(is_twin)?.arm(worker)

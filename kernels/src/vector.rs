@@ -1,6 +1,9 @@
 //! Loops over contiguous numbers, by the vectors of the worker's core where a micro-kernel is in the table. `None` and `false`
 //! mean that the core has none, and that the caller is to run its portable form.
 
+mod nbits;
+mod rotate;
+
 use half::f16;
 
 use crate::rt::Worker;
@@ -13,6 +16,9 @@ use crate::ukr::normalize_f32::{self, NormalizeF32};
 use crate::ukr::reduce_f32::{self, Reduction};
 use crate::ukr::unary_f32::{self, UnaryF32};
 use crate::ukr::{convert_f16_f32, convert_f32_f16, exp_sum_f32, quantize_f32_u8, rescale_i32_f32, transpose};
+
+pub(crate) use nbits::{dequantize, quantize_groups, unpack};
+pub(crate) use rotate::rotate;
 
 fn find<'w, F: Family<Spec: PartialEq>>(
     worker: &Worker<'w>,

@@ -7,12 +7,13 @@ use half::f16;
 use kernels::reference::erf::erf;
 use kernels::table::{
     BINARY_F32, CONVERT_F16_F32, CONVERT_F32_F16, EXP_SUM_F32, NORMALIZE_F32, QUANTIZE_F32_U8, REDUCE_F32,
-    RESCALE_I32_F32, TRANSPOSE, UNARY_F32,
+    RESCALE_I32_F32, ROTATE_F32, TRANSPOSE, UNARY_F32,
 };
 use kernels::ukr::reduce_f32::Reduction;
+use kernels::ukr::rotate_f32::Pairs;
 use kernels::ukr::{
     binary_f32, convert_f16_f32, convert_f32_f16, exp_sum_f32, normalize_f32, quantize_f32_u8, reduce_f32,
-    rescale_i32_f32, transpose, unary_f32,
+    rescale_i32_f32, rotate_f32, transpose, unary_f32,
 };
 
 const LENGTHS: [usize; 14] = [0, 1, 2, 7, 8, 15, 16, 17, 33, 63, 64, 65, 130, 1000];
@@ -380,5 +381,33 @@ fn transposes_move_every_width() {
                 }
             }
         }
+    });
+}
+
+#[test]
+fn rotated_pairs() {
+    each(ROTATE_F32, |variant, run| {
+        grid(|pairs, edge| {
+            let x = numbers(2 * pairs, 1);
+            let mut y = Guarded::new(&x, edge);
+            let [cos, sin] = [2, 3].map(|seed| Guarded::new(&numbers(pairs, seed), edge));
+            let args = rotate_f32::Args { y: y.as_mut_ptr(), cos: cos.as_ptr(), sin: sin.as_ptr(), pairs };
+            // SAFETY: the buffers have the sizes that the contract wants, on a core that can run the variant.
+            unsafe { call(run, &args) };
+            for pair in 0..pairs {
+                let places = match variant.spec {
+                    Pairs::Halves => [pair, pair + pairs],
+                    Pairs::Neighbours => [2 * pair, 2 * pair + 1],
+                };
+                let [a, b] = places.map(|place| f64::from(x[place]));
+                let (cos, sin) = (f64::from(cos[pair]), f64::from(sin[pair]));
+                // Numbers are at most 2: one product and then the sum are rounded.
+                let tolerance = 6.0 * f64::from(f32::EPSILON);
+                for (place, expected) in places.into_iter().zip([a * cos - b * sin, a * sin + b * cos]) {
+                    let difference = (f64::from(y[place]) - expected).abs();
+                    assert!(difference <= tolerance, "{} pairs={pairs}: {} not {expected}", variant.name, y[place]);
+                }
+            }
+        });
     });
 }

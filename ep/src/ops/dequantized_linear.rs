@@ -15,8 +15,8 @@
 
 use std::sync::Arc;
 
-use kernels::ops::matmul_nbits::Compute;
-use kernels::pack::{Codes, NBitsShape, NBitsWeights};
+use kernels::ops::matmul_nbits::{Compute, Engine};
+use kernels::pack::{Codes, NBitsLayout, NBitsShape, NBitsWeights};
 use kernels::tensor::DType;
 
 use super::linear::ending;
@@ -60,12 +60,9 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
         return Err(Decline::new(Code::Input, "the zero point has not the shape of the scale"));
     }
     let weight = Weight::lower(cx, codes, scales)?;
-    Ok(Box::new(NBitsLinear {
-        dtype,
-        weights: weight.pack(cx, codes, scales, zero_points),
-        compute: Compute::F32,
-        ending: ending(cx, 4)?,
-    }))
+    let engine = Engine::new(cx.target(), Compute::F32);
+    let weights = weight.pack(cx, engine.layout(), codes, scales, zero_points);
+    Ok(Box::new(NBitsLinear { dtype, weights, engine, ending: ending(cx, 4)? }))
 }
 
 /// How the tensors of a weight are to be read.
@@ -119,13 +116,14 @@ impl Weight {
     fn pack(
         &self,
         cx: &Lower<'_, '_>,
+        layout: NBitsLayout,
         codes: &Tensor<'_>,
         scales: &Tensor<'_>,
         zero_points: Option<&Tensor<'_>>,
     ) -> Arc<NBitsWeights> {
         let tensors: Vec<&Tensor<'_>> = [codes, scales].into_iter().chain(zero_points).collect();
-        let plan = || NBitsWeights::planned(self.shape);
-        let key = format!("dequantized {} {:?} {:?}", self.shape, self.code_strides, self.scale_strides);
+        let plan = || NBitsWeights::planned(layout, self.shape);
+        let key = format!("dequantized {} {layout} {:?} {:?}", self.shape, self.code_strides, self.scale_strides);
         cx.packed(&tensors, &key, plan, || {
             let zero_points: Vec<f32> = match zero_points {
                 Some(tensor) => (0..tensor.elements()).map(|index| self.unsigned(tensor, index)).collect(),
@@ -134,7 +132,7 @@ impl Weight {
             let [row_stride, column_stride] = self.code_strides;
             let codes = Codes { bytes: codes.bytes(), signed: self.signed, row_stride, column_stride };
             let scales = self.by_column(&scales.to_f32s().unwrap_or_default());
-            NBitsWeights::pack(self.shape, codes, &scales, Some(&self.by_column(&zero_points))).unwrap_or_else(
+            NBitsWeights::pack(layout, self.shape, codes, &scales, Some(&self.by_column(&zero_points))).unwrap_or_else(
                 |error| {
                     tracing::error!(%error, "a weight was not packed");
                     plan()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kernels::ops::matmul_nbits::Compute;
+use kernels::ops::matmul_nbits::{Compute, Engine};
 use kernels::pack::{Codes, NBitsShape, NBitsWeights};
 use kernels::tensor::DType;
 
@@ -37,19 +37,21 @@ pub(super) fn shape(cx: &Lower<'_, '_>, n: usize) -> Result<NBitsShape, Decline>
     shape.ok_or_else(|| Decline::new(Code::Attribute, format!("{bits} bits in blocks of {block} are not known")))
 }
 
-/// How precise the products have to be, by the attribute `accuracy_level` and the option `accuracy`.
-pub(super) fn compute(cx: &Lower<'_, '_>) -> Result<Compute, Decline> {
-    match cx.attr_int("accuracy_level", 0)? {
-        0..=3 if cx.accuracy() >= Accuracy::Int8 => Ok(Compute::Int8),
-        0..=3 => Ok(Compute::F32),
-        4 => Ok(Compute::Int8),
-        level => Err(Decline::new(Code::Attribute, format!("accuracy_level {level} is not known"))),
-    }
+/// What multiplies as precisely as the attribute `accuracy_level` and the option `accuracy` ask for.
+pub(super) fn engine(cx: &Lower<'_, '_>) -> Result<Engine, Decline> {
+    let compute = match cx.attr_int("accuracy_level", 0)? {
+        0..=3 if cx.accuracy() >= Accuracy::Int8 => Compute::Int8,
+        0..=3 => Compute::F32,
+        4 => Compute::Int8,
+        level => return Err(Decline::new(Code::Attribute, format!("accuracy_level {level} is not known"))),
+    };
+    Ok(Engine::new(cx.target(), compute))
 }
 
-/// Packs the weight at `place`, whose scales have the type `dtype`.
+/// Packs the weight at `place`, whose scales have the type `dtype`, for `engine`.
 pub(super) fn pack(
     cx: &Lower<'_, '_>,
+    engine: Engine,
     shape: NBitsShape,
     place: Place,
     dtype: DType,
@@ -69,13 +71,14 @@ pub(super) fn pack(
         return Err(Decline::new(Code::Input, format!("codes, scales or zero points are not those of {shape}")));
     }
     let tensors: Vec<&Tensor<'_>> = [codes, scales].into_iter().chain(zero_points).collect();
-    let plan = || NBitsWeights::planned(shape);
-    Ok(cx.packed(&tensors, &format!("nbits {shape}"), plan, || {
+    let layout = engine.layout();
+    let plan = || NBitsWeights::planned(layout, shape);
+    Ok(cx.packed(&tensors, &format!("nbits {shape} {layout}"), plan, || {
         let column_stride = row_bytes * 8 / shape.bits();
         let codes = Codes { bytes: codes.bytes(), signed: false, row_stride: 1, column_stride };
         let zero_points = zero_points.map(|zero_points| unpack_zero_points(&shape, zero_points));
         let scales = scales.to_f32s().unwrap_or_default();
-        NBitsWeights::pack(shape, codes, &scales, zero_points.as_deref()).unwrap_or_else(|error| {
+        NBitsWeights::pack(layout, shape, codes, &scales, zero_points.as_deref()).unwrap_or_else(|error| {
             tracing::error!(%error, "a weight was not packed");
             plan()
         })

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
 use kernels::ops::epilogue::{Activation, Epilogue};
-use kernels::ops::matmul_nbits::{Compute, Gate, GatedNBits, MatMulNBits};
+use kernels::ops::matmul_nbits::{Engine, Gate, GatedNBits, MatMulNBits};
 use kernels::pack::NBitsWeights;
 use kernels::tensor::{DType, elements};
 
@@ -40,7 +40,7 @@ const BIASES: [usize; 2] = [4, 8];
 struct NBitsGate {
     dtype: DType,
     weights: [Arc<NBitsWeights>; 2],
-    compute: Compute,
+    engine: Engine,
     gate: Gate,
 }
 
@@ -56,10 +56,11 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
         other => return Err(Decline::new(Code::Attribute, format!("activation '{other}' of a gate is not known"))),
     };
     let shape = nbits::shape(cx, nbits::size(cx, "N")?)?;
+    let engine = nbits::engine(cx)?;
     let pack = |first: usize| {
-        nbits::pack(cx, shape, Place { codes: first, scales: first + 1, zero_points: Some(first + 2) }, dtype)
+        nbits::pack(cx, engine, shape, Place { codes: first, scales: first + 1, zero_points: Some(first + 2) }, dtype)
     };
-    Ok(Box::new(NBitsGate { dtype, weights: [pack(1)?, pack(5)?], compute: nbits::compute(cx)?, gate }))
+    Ok(Box::new(NBitsGate { dtype, weights: [pack(1)?, pack(5)?], engine, gate }))
 }
 
 impl Op for NBitsGate {
@@ -81,11 +82,11 @@ impl Op for NBitsGate {
             }
         }
         let y = b.output_f32(0, self.dtype, &out)?;
-        if !GatedNBits::fits(self.compute, m) {
+        if !GatedNBits::fits(self.engine, m) {
             return self.bind_apart(b, m, a, biases, y);
         }
         let weights = self.weights.clone();
-        let driver = GatedNBits::new(m, self.compute, self.gate, weights, biases.map(|bias| bias.is_some()));
+        let driver = GatedNBits::new(m, self.engine, self.gate, weights, biases.map(|bias| bias.is_some()));
         let inputs: Vec<Buf> = [Some(a), biases[0], biases[1]].into_iter().flatten().collect();
         b.step(driver, &inputs, &[y]);
         Ok(())
@@ -113,7 +114,7 @@ impl NBitsGate {
             sides[index] = b.temp(DType::F32, len)?;
             let epilogue = Epilogue { bias: biases[index].is_some(), activation, residual: None };
             let inputs: Vec<Buf> = [Some(a), biases[index]].into_iter().flatten().collect();
-            let driver = MatMulNBits::new(m, self.compute, Arc::clone(&self.weights[index]), epilogue);
+            let driver = MatMulNBits::new(m, self.engine, Arc::clone(&self.weights[index]), epilogue);
             b.step(driver, &inputs, &[sides[index]]);
         }
         b.step(Arithmetic::new(ArithmeticOp::Mul, DType::F32, &[len], &[len]), &sides, &[y]);

@@ -12,11 +12,11 @@
 //! | 4 | bias        | `[N]`        | optional |
 //! | 5 | residual    | broadcasts with the product by ONNX's rules | optional |
 //!
-//! With an `accuracy_level` of 4 the rows of `A` are rounded to int8 on the way; see [`Compute::Int8`].
+//! With an `accuracy_level` of 4 the rows of `A` are rounded to int8 on the way; see [`Compute::Int8`](kernels::ops::matmul_nbits::Compute::Int8).
 
 use std::sync::Arc;
 
-use kernels::ops::matmul_nbits::{Compute, MatMulNBits};
+use kernels::ops::matmul_nbits::{Engine, MatMulNBits};
 use kernels::pack::NBitsWeights;
 use kernels::tensor::DType;
 
@@ -64,7 +64,7 @@ pub const ROWS: &[OpRow] = &[
 pub(super) struct NBitsLinear {
     pub dtype: DType,
     pub weights: Arc<NBitsWeights>,
-    pub compute: Compute,
+    pub engine: Engine,
     pub ending: Ending,
 }
 
@@ -92,8 +92,9 @@ fn lower(cx: &Lower<'_, '_>, ending: Ending) -> Result<Box<dyn Op>, Decline> {
         cx.dtype_in(bias, &[dtype])?;
     }
     let place = Place { codes: 1, scales: 2, zero_points: Some(3) };
-    let weights = nbits::pack(cx, nbits::shape(cx, nbits::size(cx, "N")?)?, place, dtype)?;
-    Ok(Box::new(NBitsLinear { dtype, weights, compute: nbits::compute(cx)?, ending }))
+    let engine = nbits::engine(cx)?;
+    let weights = nbits::pack(cx, engine, nbits::shape(cx, nbits::size(cx, "N")?)?, place, dtype)?;
+    Ok(Box::new(NBitsLinear { dtype, weights, engine, ending }))
 }
 
 impl Op for NBitsLinear {
@@ -106,7 +107,7 @@ impl Op for NBitsLinear {
         let (m, out) = product_dims(&b.dims(0)?, [shape.k(), shape.n()], false)?;
         let a = b.input_f32(0)?;
         self.ending.output(b, self.dtype, &out, |b, epilogue, operands, y| {
-            let driver = MatMulNBits::new(m, self.compute, Arc::clone(&self.weights), epilogue);
+            let driver = MatMulNBits::new(m, self.engine, Arc::clone(&self.weights), epilogue);
             let inputs: Vec<Buf> = [a].into_iter().chain(operands).collect();
             b.step(driver, &inputs, &[y]);
         })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernels::ops::moe::ExpertWeights;
-use kernels::pack::{Codes, NBitsShape, NBitsWeights};
+use kernels::pack::{Codes, NBitsLayout, NBitsShape, NBitsWeights};
 use kernels::tensor::DType;
 
 use super::moe::{finish, matrices, part, router};
@@ -81,8 +81,9 @@ fn experts(cx: &Lower<'_, '_>, inputs: [usize; 3]) -> Result<Vec<ExpertWeights>,
     if !source.fits(experts, &shape, block == 0) {
         return Err(Decline::new(Code::Input, format!("scales or zero points are not those of experts of {shape}")));
     }
-    let compute = nbits::compute(cx)?;
-    Ok((0..experts).map(|expert| ExpertWeights::NBits(compute, source.pack(cx, expert, shape, block == 0))).collect())
+    let engine = nbits::engine(cx)?;
+    let pack = |expert| ExpertWeights::NBits(engine, source.pack(cx, engine.layout(), expert, shape, block == 0));
+    Ok((0..experts).map(pack).collect())
 }
 
 /// The tensors of the weights of all experts.
@@ -113,10 +114,17 @@ impl Experts<'_, '_> {
         if by_column { 1 } else { shape.n() }
     }
 
-    fn pack(&self, cx: &Lower<'_, '_>, expert: usize, shape: NBitsShape, by_column: bool) -> Arc<NBitsWeights> {
+    fn pack(
+        &self,
+        cx: &Lower<'_, '_>,
+        layout: NBitsLayout,
+        expert: usize,
+        shape: NBitsShape,
+        by_column: bool,
+    ) -> Arc<NBitsWeights> {
         let tensors: Vec<&Tensor<'_>> = [self.codes, self.scales].into_iter().chain(self.zero_points).collect();
-        let plan = || NBitsWeights::planned(shape);
-        cx.packed(&tensors, &format!("expert {expert} {shape}"), plan, || {
+        let plan = || NBitsWeights::planned(layout, shape);
+        cx.packed(&tensors, &format!("expert {expert} {shape} {layout}"), plan, || {
             let (k, n) = (shape.k(), shape.n());
             let bytes = part(self.codes, expert, n * k * shape.bits() / 8);
             let scales = part(self.scales, expert, n * shape.blocks()).to_f32s().unwrap_or_default();
@@ -126,7 +134,7 @@ impl Experts<'_, '_> {
                 nbits::unpack(bytes.bytes(), row, shape.bits())
             });
             let codes = Codes { bytes: bytes.bytes(), signed: false, row_stride: 1, column_stride: k };
-            NBitsWeights::pack(shape, codes, &scales, zero_points.as_deref()).unwrap_or_else(|error| {
+            NBitsWeights::pack(layout, shape, codes, &scales, zero_points.as_deref()).unwrap_or_else(|error| {
                 tracing::error!(%error, "a weight was not packed");
                 plan()
             })

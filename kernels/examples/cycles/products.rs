@@ -9,7 +9,7 @@ use kernels::mem::AlignedBuf;
 use kernels::ops::epilogue::{Activation, Epilogue};
 use kernels::ops::matmul::MatMul;
 use kernels::ops::matmul_int::{IntOutput, LeftSide, MatMulInt, ZeroPoint};
-use kernels::ops::matmul_nbits::{Compute, MatMulNBits};
+use kernels::ops::matmul_nbits::{Compute, Engine, MatMulNBits};
 use kernels::pack::{Codes, NBitsShape, NBitsWeights, PackedWeights, WeightData, WeightSource};
 use kernels::select;
 
@@ -74,7 +74,8 @@ fn nbits(bits: usize, m: usize, n: usize, k: usize) -> Made {
     let bytes: Vec<u8> = (0..k * n * bits / 8).map(|i| (i * 37 + i / 7) as u8).collect();
     let codes = Codes { bytes: &bytes, signed: false, row_stride: 1, column_stride: k };
     let scales = vec![0.01; n * shape.blocks()];
-    let weights = Arc::new(NBitsWeights::pack(shape, codes, &scales, None).expect("sizes agree"));
-    let driver = MatMulNBits::new(m, Compute::Int8, weights, Epilogue::NONE);
+    let engine = Engine::new(&target(), Compute::Int8);
+    let weights = Arc::new(NBitsWeights::pack(engine.layout(), shape, codes, &scales, None).expect("sizes agree"));
+    let driver = MatMulNBits::new(m, engine, weights, Epilogue::NONE);
     (Box::new(driver), vec![buffer(&floats(m * k))], vec![m * n * 4])
 }

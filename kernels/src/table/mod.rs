@@ -11,7 +11,7 @@ use crate::rt::Worker;
 use crate::tensor::Element;
 use crate::ukr::MatMulArgs;
 
-pub use matmul::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_U8_I8_I32};
+pub use matmul::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_NBITS, MATMUL_U8_I8_I32};
 pub use vector::*;
 
 /// Micro-kernels that take the same arguments.
@@ -52,12 +52,16 @@ impl MatMulSpec {
 }
 
 /// A family of matrix products.
-pub trait MatMulFamily: Family<Args = MatMulArgs<Self::A, Self::B, Self::C>, Spec = MatMulSpec> + Sized {
+pub trait ProductFamily: Family<Spec = MatMulSpec> + Sized {
+    /// Within a layout, the fastest first and the scalar twin last.
+    const VARIANTS: &'static [Variant<Self>];
+}
+
+/// A family of matrix products whose operands are plain panels.
+pub trait MatMulFamily: ProductFamily<Args = MatMulArgs<Self::A, Self::B, Self::C>> {
     type A: Element;
     type B: Element;
     type C: Element;
-    /// Within a layout, the fastest first and the scalar twin last.
-    const VARIANTS: &'static [Variant<Self>];
 }
 
 /// A micro-kernel that the core under one worker can run. It stays on that worker's thread.

@@ -5,13 +5,17 @@ use crate::isa::Needs;
 use crate::ukr::binary_f32::{self, BinaryF32};
 use crate::ukr::convert_f16_f32::ConvertF16F32;
 use crate::ukr::convert_f32_f16::ConvertF32F16;
+use crate::ukr::dequantize_i8_f32::DequantizeI8F32;
 use crate::ukr::exp_sum_f32::ExpSumF32;
 use crate::ukr::normalize_f32::NormalizeF32;
+use crate::ukr::quantize_f32_i8::QuantizeF32I8;
 use crate::ukr::quantize_f32_u8::QuantizeF32U8;
 use crate::ukr::reduce_f32::{ReduceF32, Reduction};
 use crate::ukr::rescale_i32_f32::RescaleI32F32;
+use crate::ukr::rotate_f32::{Pairs, RotateF32};
 use crate::ukr::transpose::Transpose;
 use crate::ukr::unary_f32::{self, UnaryF32};
+use crate::ukr::unpack_i8::UnpackI8;
 
 pub static UNARY_F32: &[Variant<UnaryF32>] = &[
     Variant {
@@ -148,4 +152,25 @@ pub static TRANSPOSE: &[Variant<Transpose>] = &[
     Variant { name: "rvv_16", needs: Needs::RVV, spec: 2, run: riscv!(transpose::rvv::bits_16) },
     Variant { name: "rvv_32", needs: Needs::RVV, spec: 4, run: riscv!(transpose::rvv::bits_32) },
     Variant { name: "rvv_64", needs: Needs::RVV, spec: 8, run: riscv!(transpose::rvv::bits_64) },
+];
+
+pub static QUANTIZE_F32_I8: &[Variant<QuantizeF32I8>] =
+    &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(quantize_f32_i8::rvv::run) }];
+
+pub static UNPACK_I8: &[Variant<UnpackI8>] = &[
+    Variant { name: "rvv_4", needs: Needs::RVV, spec: 4, run: riscv!(unpack_i8::rvv::bits_4) },
+    Variant { name: "rvv_8", needs: Needs::RVV, spec: 8, run: riscv!(unpack_i8::rvv::bits_8) },
+];
+
+pub static DEQUANTIZE_I8_F32: &[Variant<DequantizeI8F32>] =
+    &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(dequantize_i8_f32::rvv::run) }];
+
+pub static ROTATE_F32: &[Variant<RotateF32>] = &[
+    Variant { name: "rvv_halves", needs: Needs::RVV, spec: Pairs::Halves, run: riscv!(rotate_f32::rvv::halves) },
+    Variant {
+        name: "rvv_neighbours",
+        needs: Needs::RVV,
+        spec: Pairs::Neighbours,
+        run: riscv!(rotate_f32::rvv::neighbours),
+    },
 ];

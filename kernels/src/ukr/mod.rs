@@ -7,19 +7,24 @@ mod broadcast;
 pub mod compare_f32;
 pub mod convert_f16_f32;
 pub mod convert_f32_f16;
+pub mod dequantize_i8_f32;
 pub mod exp_sum_f32;
 #[cfg(target_arch = "riscv64")]
 mod ime2;
 pub mod matmul_f16_f16_f32;
 pub mod matmul_f32_f32_f32;
+pub mod matmul_nbits;
 pub mod matmul_u8_i8_i32;
 pub mod normalize_f32;
+pub mod quantize_f32_i8;
 pub mod quantize_f32_u8;
 pub mod reduce_f32;
 pub mod rescale_i32_f32;
+pub mod rotate_f32;
 pub mod select;
 pub mod transpose;
 pub mod unary_f32;
+pub mod unpack_i8;
 
 /// One block of a matrix product `C = A x B`: some rows by one panel of columns, both sides packed.
 ///

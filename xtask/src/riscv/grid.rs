@@ -22,7 +22,18 @@ const UPDATE: &str = "UPDATE_DOCS";
 /// Runs the grid tests at `vlen`, and compares the document with what they printed.
 pub fn run(emulation: &Emulation, vlen: usize) -> Result<()> {
     let mut cargo = emulation.test(&qemu::strict(vlen), None);
-    cargo.args(["--package", "kernels", "--test", "matmul", "--test", "vectors", "--", "--show-output"]);
+    cargo.args([
+        "--package",
+        "kernels",
+        "--test",
+        "matmul",
+        "--test",
+        "nbits",
+        "--test",
+        "vectors",
+        "--",
+        "--show-output",
+    ]);
     let printed = process::output(&mut cargo).inspect(|printed| println!("{printed}"))?;
     let path = workspace::root().join(DOCUMENT);
     let old = fs::read_to_string(&path).unwrap_or_default();

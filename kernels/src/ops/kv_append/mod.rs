@@ -9,6 +9,7 @@ use crate::ops::attention::{CacheFormat, Span, Spans, Strided, head_scales};
 use crate::ops::rotary::{HeadRows, Rows};
 use crate::rt::Worker;
 use crate::tape::{Io, SharedOut};
+use crate::vector;
 
 /// Positions that one rank takes at least.
 const GRAIN: usize = 64;
@@ -77,6 +78,7 @@ impl Driver for KvAppend {
         let scales = self.after_past() + self.rows.operands();
         let mut append = Append {
             driver: self,
+            worker,
             x: io.input(0),
             past: if self.past.is_some() { io.separate_input(1) } else { Some(&[]) },
             rows: Rows::new(&self.rows, io, self.after_past()),
@@ -97,6 +99,7 @@ impl Driver for KvAppend {
 /// The operands of a run and one rank's scratch.
 struct Append<'a> {
     driver: &'a KvAppend,
+    worker: &'a Worker<'a>,
     x: &'a [f32],
     /// `None` when the present cache is the past one.
     past: Option<&'a [u8]>,
@@ -133,10 +136,13 @@ impl<'a> Append<'a> {
         let x = &self.x[from..from + driver.rows.width];
         let out = self.out(unit, position..position + 1);
         if driver.format == CacheFormat::F32 {
-            return self.rows.turn(batch, row, first, x, bytemuck::cast_slice_mut(out));
+            return self.rows.turn(self.worker, [batch, row], first, x, bytemuck::cast_slice_mut(out));
         }
         let new = &mut self.row[..driver.rows.width];
-        self.rows.turn(batch, row, first, x, new)?;
+        self.rows.turn(self.worker, [batch, row], first, x, new)?;
+        if driver.format == CacheFormat::F16 && vector::narrow(self.worker, new, bytemuck::cast_slice_mut(out)) {
+            return Ok(());
+        }
         driver.format.pack(new, head_scales(self.scales, head, driver.rows.width), out);
         Ok(())
     }

@@ -2,8 +2,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::left::{Left, STRIP, STRIP_PANELS, block_rows, chunks, columns, share, unpacks};
-use super::{Compute, float};
+use super::engine::Engine;
+use super::float;
+use super::left::{Left, STRIP, chunks};
 use crate::driver::{Driver, RunError};
 use crate::host::{self, F32Panel};
 use crate::mem::Scratch;
@@ -17,7 +18,7 @@ use crate::tape::{Io, SharedOut};
 /// Inputs: `A` (f32, row-major), then the bias and the residual where the epilogue has them. Output: `Y` (f32, row-major).
 pub struct MatMulNBits {
     m: usize,
-    compute: Compute,
+    engine: Engine,
     weights: Arc<NBitsWeights>,
     epilogue: Epilogue,
 }
@@ -26,23 +27,24 @@ pub struct MatMulNBits {
 const MANY_ROWS: usize = 132;
 
 impl MatMulNBits {
-    pub fn new(m: usize, compute: Compute, weights: Arc<NBitsWeights>, epilogue: Epilogue) -> Self {
-        Self { m, compute, weights, epilogue }
+    /// `weights` are to be in the engine's layout.
+    pub fn new(m: usize, engine: Engine, weights: Arc<NBitsWeights>, epilogue: Epilogue) -> Self {
+        Self { m, engine, weights, epilogue }
     }
 
     fn unpacks(&self) -> bool {
-        unpacks(self.compute, self.m)
+        self.engine.unpacks(self.m)
     }
 
     /// Rows of a block.
     fn rows(&self) -> usize {
-        if self.unpacks() { MANY_ROWS.min(self.m) } else { block_rows(self.compute, self.m) }
+        if self.unpacks() { MANY_ROWS.min(self.m) } else { self.engine.block_rows(self.m) }
     }
 }
 
 impl fmt::Display for MatMulNBits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "matmul_nbits m={} {} in {}{}", self.m, self.weights.shape(), self.compute, self.epilogue)
+        write!(f, "matmul_nbits m={} {} in {}{}", self.m, self.weights.shape(), self.engine, self.epilogue)
     }
 }
 
@@ -51,14 +53,14 @@ impl Driver for MatMulNBits {
         let shape = self.weights.shape();
         let left = match self.unpacks() {
             true => Scratch::bytes::<f32>(shape.depth() * STRIP),
-            false => Scratch::bytes::<u8>(Left::scratch(self.compute, shape, self.rows())),
+            false => Scratch::bytes::<u8>(Left::scratch(self.engine, shape, self.rows())),
         };
         left + Scratch::bytes::<f32>(self.rows() * STRIP)
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
         let shape = self.weights.shape();
-        let (rows, panels) = share(worker, self.compute, self.m, shape);
+        let (rows, panels) = self.engine.share(worker, self.m, shape);
         if rows.is_empty() || panels.is_empty() {
             return Ok(());
         }
@@ -87,12 +89,12 @@ impl MatMulNBits {
     /// Multiplies with the panels as they are.
     fn run_packed(&self, part: &Part<'_>, tile: &mut [f32], mut scratch: Scratch<'_>) -> Result<(), RunError> {
         let shape = self.weights.shape();
-        let bytes: &mut [u8] = scratch.take(Left::scratch(self.compute, shape, self.rows()));
+        let bytes: &mut [u8] = scratch.take(Left::scratch(self.engine, shape, self.rows()));
         for rows in chunks(part.rows.clone(), self.rows()) {
             let a = &part.a[(rows.start - part.rows.start) * shape.k()..][..rows.len() * shape.k()];
-            let left = Left::prepare(self.compute, shape, a, bytes);
-            for strip in chunks(part.panels.clone(), STRIP_PANELS) {
-                left.multiply(&self.weights, strip.clone(), tile)?;
+            let mut left = Left::prepare(part.worker, self.engine, shape, a, bytes);
+            for strip in chunks(part.panels.clone(), self.engine.strip_panels()) {
+                left.multiply(part.worker, &self.weights, strip.clone(), tile)?;
                 self.store(part, Tile { sums: tile, columns: STRIP }, rows.clone(), strip);
             }
         }
@@ -104,11 +106,11 @@ impl MatMulNBits {
         let shape = self.weights.shape();
         let a = host::matrix(part.a, [part.rows.len(), shape.k()], [shape.k(), 1]);
         let b: &mut [f32] = scratch.take(shape.depth() * STRIP);
-        for strip in chunks(part.panels.clone(), STRIP_PANELS) {
+        for strip in chunks(part.panels.clone(), self.engine.strip_panels()) {
             for panel in strip.clone() {
                 float::dequantize(self.weights.panel(panel)?, &mut b[(panel - strip.start) * NBITS_PANEL..], STRIP);
             }
-            let columns = columns(shape, &strip).len();
+            let columns = self.engine.columns(shape, &strip).len();
             let packed = F32Panel::pack_again(host::matrix(b, [shape.k(), columns], [STRIP, 1]));
             for rows in chunks(0..part.rows.len(), MANY_ROWS) {
                 let sums = &mut tile[..rows.len() * columns];
@@ -123,7 +125,7 @@ impl MatMulNBits {
 
     fn store(&self, part: &Part<'_>, sums: Tile<'_>, rows: Range<usize>, strip: Range<usize>) {
         let shape = self.weights.shape();
-        let block = Block { rows, columns: columns(shape, &strip) };
+        let block = Block { rows, columns: self.engine.columns(shape, &strip) };
         // SAFETY: the blocks of ranks, rows and strips are disjoint.
         unsafe { self.epilogue.store(part.worker, sums, &block, &part.operands, part.out, shape.n()) }
     }

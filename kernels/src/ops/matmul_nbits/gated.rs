@@ -5,8 +5,8 @@ use rten_simd::ops::NumOps;
 use rten_simd::{Isa, SimdUnaryOp};
 use rten_vecmath::{ApproxGelu, Silu};
 
-use super::Compute;
-use super::left::{Left, STRIP, STRIP_PANELS, block_rows, chunks, columns, share, unpacks};
+use super::engine::Engine;
+use super::left::{Left, STRIP, chunks};
 use crate::driver::{Driver, RunError};
 use crate::host;
 use crate::mem::Scratch;
@@ -14,6 +14,9 @@ use crate::ops::epilogue::{Accumulators, Block, Epilogue, Tile, load};
 use crate::pack::NBitsWeights;
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::ukr::binary_f32::Function as Binary;
+use crate::ukr::unary_f32::Function;
+use crate::vector;
 
 /// What [`GatedNBits`] does to the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +35,7 @@ pub enum Gate {
 /// row-major).
 pub struct GatedNBits {
     m: usize,
-    compute: Compute,
+    engine: Engine,
     gate: Gate,
     weights: [Arc<NBitsWeights>; 2],
     biases: [bool; 2],
@@ -43,49 +46,51 @@ impl GatedNBits {
     ///
     /// # Panics
     /// When the weights have not one shape, or [`GatedNBits::fits`] denies these rows.
-    pub fn new(m: usize, compute: Compute, gate: Gate, weights: [Arc<NBitsWeights>; 2], biases: [bool; 2]) -> Self {
-        assert!(Self::fits(compute, m), "too many rows");
+    pub fn new(m: usize, engine: Engine, gate: Gate, weights: [Arc<NBitsWeights>; 2], biases: [bool; 2]) -> Self {
+        assert!(Self::fits(engine, m), "too many rows");
         assert_eq!(weights[0].shape(), weights[1].shape(), "one shape");
-        Self { m, compute, gate, weights, biases }
+        Self { m, engine, gate, weights, biases }
     }
 
     /// Whether the driver takes `m` rows. Of more, each product of its own writes the weight out in f32 once.
-    pub fn fits(compute: Compute, m: usize) -> bool {
-        !unpacks(compute, m)
+    pub fn fits(engine: Engine, m: usize) -> bool {
+        !engine.unpacks(m)
     }
 }
 
 impl fmt::Display for GatedNBits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { m, compute, gate, .. } = self;
-        write!(f, "gated_nbits m={m} {} in {compute} {gate:?}", self.weights[0].shape())
+        let Self { m, engine, gate, .. } = self;
+        write!(f, "gated_nbits m={m} {} in {engine} {gate:?}", self.weights[0].shape())
     }
 }
 
 impl Driver for GatedNBits {
     fn scratch(&self) -> usize {
-        let rows = block_rows(self.compute, self.m);
-        Scratch::bytes::<u8>(Left::scratch(self.compute, self.weights[0].shape(), rows))
+        let rows = self.engine.block_rows(self.m);
+        Scratch::bytes::<u8>(Left::scratch(self.engine, self.weights[0].shape(), rows))
             + 2 * Scratch::bytes::<f32>(rows * STRIP)
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
         let shape = self.weights[0].shape();
-        let (rows, panels) = share(worker, self.compute, self.m, shape);
+        let (rows, panels) = self.engine.share(worker, self.m, shape);
         if rows.is_empty() || panels.is_empty() {
             return Ok(());
         }
-        let most = block_rows(self.compute, self.m);
+        let most = self.engine.block_rows(self.m);
         let mut scratch = Scratch::new(scratch);
         let (gate, up): (&mut [f32], &mut [f32]) = (scratch.take(most * STRIP), scratch.take(most * STRIP));
-        let bytes: &mut [u8] = scratch.take(Left::scratch(self.compute, shape, most));
+        let bytes: &mut [u8] = scratch.take(Left::scratch(self.engine, shape, most));
         let a = io.input::<f32>(0);
         for rows in chunks(rows, most) {
-            let left = Left::prepare(self.compute, shape, &a[rows.start * shape.k()..rows.end * shape.k()], bytes);
-            for strip in chunks(panels.clone(), STRIP_PANELS) {
-                left.multiply(&self.weights[0], strip.clone(), gate)?;
-                left.multiply(&self.weights[1], strip.clone(), up)?;
-                self.store(worker, io, [gate, up], &Block { rows: rows.clone(), columns: columns(shape, &strip) });
+            let a = &a[rows.start * shape.k()..rows.end * shape.k()];
+            let mut left = Left::prepare(worker, self.engine, shape, a, bytes);
+            for strip in chunks(panels.clone(), self.engine.strip_panels()) {
+                left.multiply(worker, &self.weights[0], strip.clone(), gate)?;
+                left.multiply(worker, &self.weights[1], strip.clone(), up)?;
+                let columns = self.engine.columns(shape, &strip);
+                self.store(worker, io, [gate, up], &Block { rows: rows.clone(), columns });
             }
         }
         Ok(())
@@ -102,15 +107,16 @@ impl GatedNBits {
         let sums = [0, 1].map(|side| Sums { tile: Tile { sums: tiles[side], columns: STRIP }, bias: biases[side] });
         let (operands, out, n) = (Epilogue::NONE.operands(io, 1), io.output(0), self.weights[0].shape().n());
         macro_rules! store {
-            ($gate:expr) => {
+            ($gate:expr, $function:expr) => {{
+                let gated = Gated { gate: $gate, function: $function, sums };
                 // SAFETY: the blocks of ranks, rows and strips are disjoint.
-                unsafe { Epilogue::NONE.store(worker, Gated { gate: $gate, sums }, block, &operands, out, n) }
-            };
+                unsafe { Epilogue::NONE.store(worker, gated, block, &operands, out, n) }
+            }};
         }
         match self.gate {
-            Gate::Silu => store!(Silu {}),
-            Gate::Gelu => store!(host::Gelu),
-            Gate::GeluTanh => store!(ApproxGelu {}),
+            Gate::Silu => store!(Silu {}, Function::Swish),
+            Gate::Gelu => store!(host::Gelu, Function::Gelu),
+            Gate::GeluTanh => store!(ApproxGelu {}, Function::GeluTanh),
         }
     }
 }
@@ -132,6 +138,8 @@ impl Sums<'_> {
 /// `gate(sums[0]) * sums[1]`
 struct Gated<'a, F> {
     gate: F,
+    /// The gate in vectors; that of `Swish` has an alpha of 1.
+    function: Function,
     sums: [Sums<'a>; 2],
 }
 
@@ -141,5 +149,24 @@ impl<F: SimdUnaryOp<f32>> Accumulators for Gated<'_, F> {
         let [gate, up] = &self.sums;
         let (gate, up) = (gate.load(isa, row, column, lanes), up.load(isa, row, column, lanes));
         isa.f32().mul(self.gate.eval(isa, gate), up)
+    }
+
+    fn row(&self, worker: &Worker<'_>, row: usize, y: &mut [f32]) -> bool {
+        let [gate, up] = &self.sums;
+        let kernels = (
+            vector::Unary::new(worker, self.function, [1.0, 0.0]),
+            vector::Binary::new(worker, Binary::Add),
+            vector::Binary::new(worker, Binary::Mul),
+        );
+        let (Some(function), Some(add), Some(multiply)) = kernels else { return false };
+        if !up.bias.is_empty() || !gate.tile.row(worker, row, y) {
+            return false;
+        }
+        if !gate.bias.is_empty() {
+            add.map_in_place(y, &gate.bias[..y.len()]);
+        }
+        function.map_in_place(y);
+        multiply.map_in_place(y, &up.tile.sums[row * STRIP..][..y.len()]);
+        true
     }
 }

@@ -1,23 +1,29 @@
 //! Products with constant right-hand sides of 2, 4 or 8 bits, quantised in blocks.
 
+mod dequantized;
 mod driver;
+mod engine;
 mod float;
 mod gated;
+mod groups;
 mod integer;
 mod left;
+mod piece;
 
 pub use driver::MatMulNBits;
+pub use engine::Engine;
 pub use gated::{Gate, GatedNBits};
 
-pub(crate) use left::{Left, STRIP, STRIP_PANELS};
+pub(crate) use left::{Left, STRIP};
 
 /// What products are computed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
     /// Everything in f32.
     F32,
-    /// `A` is rounded to int8 first, with a scale for each 32 neighbours of a row, or 16 where a block of the weight has no
-    /// more: an element of `A` is off by at most 1/254 of the largest of its neighbours. The products are exact.
+    /// `A` is rounded to int8 first: an element is off by at most 1/254 of the largest of the neighbours of a row that it shares
+    /// a scale with. On the host these are 32, on chips up to 128, and no more than a block of the weight has. The products
+    /// are exact.
     Int8,
 }
 

@@ -58,17 +58,23 @@ impl Driver for ExpertsDown {
         }
         for (expert, block) in blocks(&routes) {
             let (a, bias) = (&inner[block.start * k..block.end * k], bias_of(biases, expert, n));
-            self.weights[expert].multiply(a, strips.clone(), Scratch::new(bytes), |columns, tile, stride| {
-                for (route, sums) in block.clone().zip(tile.chunks(stride)) {
-                    let start = routes.tokens[route] as usize * n;
-                    // SAFETY: as above, and the slice of one route is gone before the next.
-                    let y = unsafe { y.range(start + columns.start..start + columns.end) };
-                    let weight = routes.weights[route];
-                    let bias = bias.get(columns.clone()).unwrap_or_default();
-                    y.iter_mut().zip(sums).for_each(|(y, sum)| *y += weight * sum);
-                    y.iter_mut().zip(bias).for_each(|(y, bias)| *y += weight * bias);
-                }
-            })?;
+            self.weights[expert].multiply(
+                worker,
+                a,
+                strips.clone(),
+                Scratch::new(bytes),
+                |columns, tile, stride| {
+                    for (route, sums) in block.clone().zip(tile.chunks(stride)) {
+                        let start = routes.tokens[route] as usize * n;
+                        // SAFETY: as above, and the slice of one route is gone before the next.
+                        let y = unsafe { y.range(start + columns.start..start + columns.end) };
+                        let weight = routes.weights[route];
+                        let bias = bias.get(columns.clone()).unwrap_or_default();
+                        y.iter_mut().zip(sums).for_each(|(y, sum)| *y += weight * sum);
+                        y.iter_mut().zip(bias).for_each(|(y, bias)| *y += weight * bias);
+                    }
+                },
+            )?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::Router;
 use crate::driver::RunError;
 use crate::host;
 use crate::mem::Scratch;
-use crate::ops::matmul_nbits::{Compute, Left, STRIP, STRIP_PANELS};
+use crate::ops::matmul_nbits::{Engine, Left, STRIP};
 use crate::pack::{NBitsWeights, PackedWeights};
 use crate::rt::Worker;
 
@@ -14,7 +14,7 @@ use crate::rt::Worker;
 pub enum ExpertWeights {
     /// Of the layout [`PackLayout::HostF32`](crate::pack::PackLayout::HostF32).
     F32(Arc<PackedWeights>),
-    NBits(Compute, Arc<NBitsWeights>),
+    NBits(Engine, Arc<NBitsWeights>),
 }
 
 impl ExpertWeights {
@@ -50,7 +50,7 @@ impl ExpertWeights {
     pub(super) fn scratch(&self, rows: usize) -> usize {
         let left = match self {
             Self::F32(_) => 0,
-            Self::NBits(compute, weights) => Left::scratch(*compute, weights.shape(), rows),
+            Self::NBits(engine, weights) => Left::scratch(*engine, weights.shape(), rows),
         };
         Scratch::bytes::<u8>(left) + Scratch::bytes::<f32>(rows * STRIP)
     }
@@ -59,6 +59,7 @@ impl ExpertWeights {
     /// columns of each strip, and the products as rows of so many numbers, those of the strip first.
     pub(super) fn multiply(
         &self,
+        worker: &Worker<'_>,
         a: &[f32],
         strips: Range<usize>,
         mut scratch: Scratch<'_>,
@@ -78,15 +79,13 @@ impl ExpertWeights {
                     take(columns, &tile[..rows * width], width);
                 }
             }
-            Self::NBits(compute, weights) => {
+            Self::NBits(engine, weights) => {
                 let shape = weights.shape();
-                let left = Left::prepare(*compute, shape, a, scratch.take(Left::scratch(*compute, shape, rows)));
+                let bytes = scratch.take(Left::scratch(*engine, shape, rows));
+                let mut left = Left::prepare(worker, *engine, shape, a, bytes);
+                let (panels, strip) = (engine.layout().panels(shape), engine.strip_panels());
                 for index in strips {
-                    left.multiply(
-                        weights,
-                        index * STRIP_PANELS..((index + 1) * STRIP_PANELS).min(shape.panels()),
-                        tile,
-                    )?;
+                    left.multiply(worker, weights, index * strip..((index + 1) * strip).min(panels), tile)?;
                     take(columns(index), tile, STRIP);
                 }
             }

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::ops::matmul_nbits::Compute;
+use crate::isa::Target;
+use crate::ops::matmul_nbits::{Compute, Engine};
 use crate::pack::{Codes, NBitsShape, NBitsWeights, PackLayout, PackedWeights, WeightData, WeightSource};
 use crate::testing::{floats, run_one};
 
@@ -22,12 +23,13 @@ fn dense(k: usize, n: usize, seed: u32) -> Weight {
 /// Codes of 8 bits that stand for less than 1.
 fn narrow(k: usize, n: usize, seed: u32) -> Weight {
     let shape = NBitsShape::new(k, n, 8, 32).unwrap();
+    let engine = Engine::new(&Target::host(1), Compute::F32);
     let bytes: Vec<u8> = floats(k * n, seed).iter().map(|x| (x * 127.0) as i8 as u8 ^ 0x80).collect();
     let scale = 1.0 / 128.0;
     let codes = Codes { bytes: &bytes, signed: false, row_stride: n, column_stride: 1 };
-    let packed = NBitsWeights::pack(shape, codes, &vec![scale; n * shape.blocks()], None).unwrap();
+    let packed = NBitsWeights::pack(engine.layout(), shape, codes, &vec![scale; n * shape.blocks()], None).unwrap();
     let values = bytes.iter().map(|&byte| (f64::from(byte) - 128.0) * f64::from(scale)).collect();
-    (ExpertWeights::NBits(Compute::F32, Arc::new(packed)), values)
+    (ExpertWeights::NBits(engine, Arc::new(packed)), values)
 }
 
 fn product(x: &[f64], weight: &[f64], bias: &[f32]) -> Vec<f64> {

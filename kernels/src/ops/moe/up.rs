@@ -69,15 +69,21 @@ impl Driver for ExpertsUp {
                 row.copy_from_slice(&x[token as usize * k..][..k]);
             }
             let (a, bias) = (&gathered[..block.len() * k], bias_of(biases, expert, n));
-            self.weights[expert].multiply(a, strips.clone(), Scratch::new(bytes), |columns, tile, stride| {
-                let to = self.activation.outputs(columns.start)..self.activation.outputs(columns.end);
-                for (route, sums) in block.clone().zip(tile.chunks(stride)) {
-                    // SAFETY: ranks have other strips, hence other columns, and rows do not overlap.
-                    let out = unsafe { inner.range(route * width + to.start..route * width + to.end) };
-                    let bias = bias.get(columns.clone()).unwrap_or_default();
-                    self.activation.apply(&sums[..columns.len()], bias, line, out);
-                }
-            })?;
+            self.weights[expert].multiply(
+                worker,
+                a,
+                strips.clone(),
+                Scratch::new(bytes),
+                |columns, tile, stride| {
+                    let to = self.activation.outputs(columns.start)..self.activation.outputs(columns.end);
+                    for (route, sums) in block.clone().zip(tile.chunks(stride)) {
+                        // SAFETY: ranks have other strips, hence other columns, and rows do not overlap.
+                        let out = unsafe { inner.range(route * width + to.start..route * width + to.end) };
+                        let bias = bias.get(columns.clone()).unwrap_or_default();
+                        self.activation.apply(&sums[..columns.len()], bias, line, out);
+                    }
+                },
+            )?;
         }
         Ok(())
     }

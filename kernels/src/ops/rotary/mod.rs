@@ -47,7 +47,7 @@ impl Driver for Rotary {
             let (from, to) = (self.x.at(batch, head, row), self.out.at(batch, head, row));
             // SAFETY: rows are disjoint, and shares of ranks are.
             let out = unsafe { io.output::<f32>(0).range(to..to + width) };
-            rows.turn(batch, row, span.first, &x[from..from + width], out)?;
+            rows.turn(worker, [batch, row], span.first, &x[from..from + width], out)?;
         }
         Ok(())
     }

@@ -3,7 +3,10 @@ use std::sync::Arc;
 
 use crate::driver::RunError;
 use crate::host::vectorised;
+use crate::rt::Worker;
 use crate::tape::Io;
+use crate::ukr::rotate_f32::Pairs;
+use crate::vector;
 
 /// Which row of the caches of cosines and sines turns a row of heads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +104,14 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// [`RunError::Data`] when the caches do not reach to its position.
-    pub fn turn(&self, batch: usize, row: usize, first: isize, x: &[f32], out: &mut [f32]) -> Result<(), RunError> {
+    pub fn turn(
+        &self,
+        worker: &Worker<'_>,
+        [batch, row]: [usize; 2],
+        first: isize,
+        x: &[f32],
+        out: &mut [f32],
+    ) -> Result<(), RunError> {
         match self.config.norm {
             Some(epsilon) => vectorised(
                 #[inline(always)]
@@ -133,10 +143,13 @@ impl<'a> Rows<'a> {
             }
         };
         let (cos, sin) = (&self.cos[at * pairs..][..pairs], &self.sin[at * pairs..][..pairs]);
-        vectorised(
-            #[inline(always)]
-            || turn(out, pairs, rotation.interleaved, |pair| (cos[pair], sin[pair])),
-        );
+        let places = if rotation.interleaved { Pairs::Neighbours } else { Pairs::Halves };
+        if !vector::rotate(worker, places, &mut out[..2 * pairs], cos, sin) {
+            vectorised(
+                #[inline(always)]
+                || turn(out, pairs, rotation.interleaved, |pair| (cos[pair], sin[pair])),
+            );
+        }
         Ok(())
     }
 

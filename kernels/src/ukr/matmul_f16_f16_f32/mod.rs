@@ -11,7 +11,7 @@ pub mod scalar;
 use half::f16;
 
 use super::MatMulArgs;
-use crate::table::{Family, MATMUL_F16_F16_F32, MatMulFamily, MatMulSpec, Variant};
+use crate::table::{Family, MATMUL_F16_F16_F32, MatMulFamily, MatMulSpec, ProductFamily, Variant};
 
 pub enum MatMulF16F16F32 {}
 
@@ -21,11 +21,14 @@ impl Family for MatMulF16F16F32 {
     const NAME: &'static str = "matmul_f16_f16_f32";
 }
 
+impl ProductFamily for MatMulF16F16F32 {
+    const VARIANTS: &'static [Variant<Self>] = MATMUL_F16_F16_F32;
+}
+
 impl MatMulFamily for MatMulF16F16F32 {
     type A = f16;
     type B = f16;
     type C = f32;
-    const VARIANTS: &'static [Variant<Self>] = MATMUL_F16_F16_F32;
 }
 
 pub type Args = MatMulArgs<f16, f16, f32>;

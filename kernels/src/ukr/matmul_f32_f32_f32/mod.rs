@@ -9,7 +9,7 @@ pub mod rvv_6x32x1;
 pub mod scalar;
 
 use super::MatMulArgs;
-use crate::table::{Family, MATMUL_F32_F32_F32, MatMulFamily, MatMulSpec, Variant};
+use crate::table::{Family, MATMUL_F32_F32_F32, MatMulFamily, MatMulSpec, ProductFamily, Variant};
 
 pub enum MatMulF32F32F32 {}
 
@@ -19,11 +19,14 @@ impl Family for MatMulF32F32F32 {
     const NAME: &'static str = "matmul_f32_f32_f32";
 }
 
+impl ProductFamily for MatMulF32F32F32 {
+    const VARIANTS: &'static [Variant<Self>] = MATMUL_F32_F32_F32;
+}
+
 impl MatMulFamily for MatMulF32F32F32 {
     type A = f32;
     type B = f32;
     type C = f32;
-    const VARIANTS: &'static [Variant<Self>] = MATMUL_F32_F32_F32;
 }
 
 pub type Args = MatMulArgs<f32, f32, f32>;

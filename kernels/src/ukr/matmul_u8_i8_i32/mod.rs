@@ -11,7 +11,7 @@ pub mod rvv_6x32x1;
 pub mod scalar;
 
 use super::MatMulArgs;
-use crate::table::{Family, MATMUL_U8_I8_I32, MatMulFamily, MatMulSpec, Variant};
+use crate::table::{Family, MATMUL_U8_I8_I32, MatMulFamily, MatMulSpec, ProductFamily, Variant};
 
 pub enum MatMulU8I8I32 {}
 
@@ -21,11 +21,14 @@ impl Family for MatMulU8I8I32 {
     const NAME: &'static str = "matmul_u8_i8_i32";
 }
 
+impl ProductFamily for MatMulU8I8I32 {
+    const VARIANTS: &'static [Variant<Self>] = MATMUL_U8_I8_I32;
+}
+
 impl MatMulFamily for MatMulU8I8I32 {
     type A = u8;
     type B = i8;
     type C = i32;
-    const VARIANTS: &'static [Variant<Self>] = MATMUL_U8_I8_I32;
 }
 
 pub type Args = MatMulArgs<u8, i8, i32>;

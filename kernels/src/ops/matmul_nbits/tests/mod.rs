@@ -1,14 +1,24 @@
+mod chips;
+mod gated;
+
 use std::sync::Arc;
 
 use super::*;
 use crate::driver::RunError;
+use crate::isa::Target;
 use crate::ops::epilogue::{Activation, Epilogue};
-use crate::pack::{Codes, NBitsShape, NBitsWeights};
+use crate::pack::{Codes, NBitsLayout, NBitsShape, NBitsWeights};
 use crate::testing::{floats, run_one};
 
-/// A weight and what it stands for, in f64, `[k, n]`.
+/// A weight as a model holds it, and what it stands for, in f64, `[k, n]`.
 struct Case {
-    weights: Arc<NBitsWeights>,
+    shape: NBitsShape,
+    bytes: Vec<u8>,
+    signed: bool,
+    /// Codes from an element to the one below it, and to the one to the right.
+    strides: [usize; 2],
+    scales: Vec<f32>,
+    zero_points: Option<Vec<f32>>,
     values: Vec<f64>,
     /// The largest `|code - zero_point| * |scale|`, of which a sum in f32 is exact to a few units.
     largest: f64,
@@ -25,11 +35,11 @@ enum Zero {
 fn case(shape: NBitsShape, zero: Zero, signed: bool, transposed: bool) -> Case {
     let (k, n, bits) = (shape.k(), shape.n(), shape.bits());
     let blocks = shape.blocks();
-    let code = |row: usize, column: usize| (row * 7 + column * 13 + row * column % 5 * 3) % (1 << bits);
-    let (row_stride, column_stride) = if transposed { (1, k + 3) } else { (n, 1) };
+    let strides @ [row_stride, column_stride] = if transposed { [1, k + 3] } else { [n, 1] };
     let mut bytes = vec![0u8; ((k + 3) * (n + 1) * bits).div_ceil(8)];
     for (row, column) in (0..k).flat_map(|row| (0..n).map(move |column| (row, column))) {
-        let stored = if signed { code(row, column) ^ (1 << (bits - 1)) } else { code(row, column) };
+        let code = code(&shape, row, column);
+        let stored = if signed { code ^ (1 << (bits - 1)) } else { code };
         let bit = (row * row_stride + column * column_stride) * bits;
         bytes[bit / 8] |= (stored as u8) << (bit % 8);
     }
@@ -42,13 +52,29 @@ fn case(shape: NBitsShape, zero: Zero, signed: bool, transposed: bool) -> Case {
     let value = |row: usize, column: usize| {
         let index = column * blocks + row / block(&shape);
         let zero_point = zero_points.as_ref().map_or(f64::from(1u8 << (bits - 1)), |points| f64::from(points[index]));
-        (code(row, column) as f64 - zero_point) * f64::from(scales[index])
+        (code(&shape, row, column) as f64 - zero_point) * f64::from(scales[index])
     };
     let values: Vec<f64> = (0..k * n).map(|i| value(i / n, i % n)).collect();
-    let codes = Codes { bytes: &bytes, signed, row_stride, column_stride };
-    let weights = NBitsWeights::pack(shape, codes, &scales, zero_points.as_deref()).unwrap();
     let largest = f64::from(1u32 << bits) * 0.1;
-    Case { weights: Arc::new(weights), values, largest }
+    Case { shape, bytes, signed, strides, scales, zero_points, values, largest }
+}
+
+/// The unsigned code of an element.
+fn code(shape: &NBitsShape, row: usize, column: usize) -> usize {
+    (row * 7 + column * 13 + row * column % 5 * 3) % (1 << shape.bits())
+}
+
+impl Case {
+    fn weights(&self, engine: Engine) -> Arc<NBitsWeights> {
+        let [row_stride, column_stride] = self.strides;
+        let codes = Codes { bytes: &self.bytes, signed: self.signed, row_stride, column_stride };
+        let packed = NBitsWeights::pack(engine.layout(), self.shape, codes, &self.scales, self.zero_points.as_deref());
+        Arc::new(packed.unwrap())
+    }
+}
+
+fn host(compute: Compute) -> Engine {
+    Engine::new(&Target::host(1), compute)
 }
 
 /// Rows of a block.
@@ -57,8 +83,7 @@ fn block(shape: &NBitsShape) -> usize {
 }
 
 fn product(a: &[f32], case: &Case, m: usize) -> Vec<f64> {
-    let shape = case.weights.shape();
-    let (k, n) = (shape.k(), shape.n());
+    let (k, n) = (case.shape.k(), case.shape.n());
     let mut y = vec![0.0; m * n];
     for (row, depth) in (0..m).flat_map(|row| (0..k).map(move |depth| (row, depth))) {
         for column in 0..n {
@@ -69,9 +94,9 @@ fn product(a: &[f32], case: &Case, m: usize) -> Vec<f64> {
 }
 
 /// What `Compute::Int8` computes apart from the rounding of its sums: the product with rows that went through int8.
-fn rounded(a: &[f32], shape: &NBitsShape) -> Vec<f32> {
+fn rounded(a: &[f32], k: usize, group: usize) -> Vec<f32> {
     let mut rounded = Vec::new();
-    for group in a.chunks(shape.k()).flat_map(|row| row.chunks(shape.group())) {
+    for group in a.chunks(k).flat_map(|row| row.chunks(group)) {
         let largest = group.iter().fold(0f32, |largest, x| largest.max(x.abs()));
         let step = f64::from(largest) / 127.0;
         rounded.extend(
@@ -81,27 +106,33 @@ fn rounded(a: &[f32], shape: &NBitsShape) -> Vec<f32> {
     rounded
 }
 
-fn run(case: &Case, a: &[f32], m: usize, compute: Compute, ranks: usize) -> Vec<f32> {
-    let driver = MatMulNBits::new(m, compute, Arc::clone(&case.weights), Epilogue::NONE);
-    run_one::<f32>(driver, ranks, &[bytemuck::cast_slice(a)], m * case.weights.shape().n()).unwrap()
+fn run(case: &Case, a: &[f32], m: usize, engine: Engine, ranks: usize) -> Vec<f32> {
+    let driver = MatMulNBits::new(m, engine, case.weights(engine), Epilogue::NONE);
+    run_one::<f32>(driver, ranks, &[bytemuck::cast_slice(a)], m * case.shape.n()).unwrap()
+}
+
+/// Rows of `A` that share a scale.
+fn group(engine: Engine, shape: &NBitsShape) -> usize {
+    if engine.layout() == NBitsLayout::Host { shape.group() } else { engine.layout().group(shape) }
 }
 
 /// Checks both ways to compute against f64. The sums in f32 are off by `eps (k + 2)` of their largest terms; rounding
 /// moves each element of `A` by at most 1/254 of its group's largest number, which is at most 1.
-fn check(shape: NBitsShape, zero: Zero, m: usize, ranks: usize) {
+fn check(target: &Target, shape: NBitsShape, zero: Zero, m: usize, ranks: usize) {
+    let [float, int8] = [Compute::F32, Compute::Int8].map(|compute| Engine::new(target, compute));
     let case = case(shape, zero, m.is_multiple_of(2), ranks.is_multiple_of(2));
     let a = floats(m * shape.k(), 1);
     let exact = product(&a, &case, m);
-    let through_int8 = product(&rounded(&a, &shape), &case, m);
+    let through_int8 = product(&rounded(&a, shape.k(), group(int8, &shape)), &case, m);
     let sums = f64::from(f32::EPSILON) * (shape.k() + 2) as f64 * case.largest * 2.0;
     let moved = |index: usize| {
         let column = index % shape.n();
         let weights: f64 = (0..shape.k()).map(|row| case.values[row * shape.n() + column].abs()).sum();
         weights / 254.0 + sums
     };
-    let what = format!("m={m} {shape} {zero:?} on {ranks} ranks");
-    let in_f32 = run(&case, &a, m, Compute::F32, ranks);
-    let in_int8 = run(&case, &a, m, Compute::Int8, ranks);
+    let what = format!("m={m} {shape} {zero:?} on {ranks} ranks in {float} and {int8}");
+    let in_f32 = run(&case, &a, m, float, ranks);
+    let in_int8 = run(&case, &a, m, int8, ranks);
     let mut ties = 0;
     for index in 0..exact.len() {
         let (float, int) = (f64::from(in_f32[index]), f64::from(in_int8[index]));
@@ -120,7 +151,13 @@ fn products_of_all_shapes_are_right() {
             for block in [16, 32, 64, 1024] {
                 let shape = NBitsShape::new(k, n, bits, block).unwrap();
                 for (m, ranks) in [(1, 1), (2, 2), (3, 3), (5, 1), (12, 2), (13, 3), (34, 2)] {
-                    check(shape, [Zero::Absent, Zero::Whole, Zero::Broken][(m + k) % 3], m, ranks);
+                    check(
+                        &Target::host(ranks),
+                        shape,
+                        [Zero::Absent, Zero::Whole, Zero::Broken][(m + k) % 3],
+                        m,
+                        ranks,
+                    );
                 }
             }
         }
@@ -132,7 +169,7 @@ fn ranks_share_large_products() {
     for (k, n, m) in [(300, 520, 1), (300, 520, 4), (64, 520, 70), (96, 200, 140)] {
         for bits in [4, 8] {
             let shape = NBitsShape::per_column(k, n, bits).unwrap();
-            (1..=3).for_each(|ranks| check(shape, Zero::Whole, m, ranks));
+            (1..=3).for_each(|ranks| check(&Target::host(ranks), shape, Zero::Whole, m, ranks));
         }
     }
 }
@@ -144,11 +181,13 @@ fn extreme_codes_do_not_overflow() {
         let codes =
             Codes { bytes: &vec![0xff; 4096 * 3 * bits / 8], signed: false, row_stride: 1, column_stride: 4096 };
         let blocks = shape.blocks();
-        let weights = NBitsWeights::pack(shape, codes, &vec![1.0; 3 * blocks], Some(&vec![0.0; 3 * blocks])).unwrap();
+        let weights =
+            NBitsWeights::pack(NBitsLayout::Host, shape, codes, &vec![1.0; 3 * blocks], Some(&vec![0.0; 3 * blocks]))
+                .unwrap();
         let weights = Arc::new(weights);
         for sign in [1.0, -1.0] {
             let a = vec![sign; 4096];
-            let driver = MatMulNBits::new(1, Compute::Int8, Arc::clone(&weights), Epilogue::NONE);
+            let driver = MatMulNBits::new(1, host(Compute::Int8), Arc::clone(&weights), Epilogue::NONE);
             let y = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&a)], 3).unwrap();
             let expected = sign * 4096.0 * ((1u32 << bits) - 1) as f32;
             assert!(
@@ -163,11 +202,11 @@ fn extreme_codes_do_not_overflow() {
 fn bias_and_activation_follow() {
     let shape = NBitsShape::new(40, 21, 4, 32).unwrap();
     let case = case(shape, Zero::Whole, false, false);
-    for (m, compute) in [(1, Compute::F32), (20, Compute::F32), (3, Compute::Int8)] {
+    for (m, engine) in [(1, host(Compute::F32)), (20, host(Compute::F32)), (3, host(Compute::Int8))] {
         let (a, bias) = (floats(m * 40, 1), floats(21, 2));
-        let plain = run(&case, &a, m, compute, 1);
+        let plain = run(&case, &a, m, engine, 1);
         let epilogue = Epilogue { bias: true, activation: Activation::Relu, residual: None };
-        let driver = MatMulNBits::new(m, compute, Arc::clone(&case.weights), epilogue);
+        let driver = MatMulNBits::new(m, engine, case.weights(engine), epilogue);
         let inputs = [&a, &bias].map(|x| bytemuck::cast_slice(x));
         let y = run_one::<f32>(driver, 2, &inputs, m * 21).unwrap();
         let expected: Vec<f32> = plain.iter().enumerate().map(|(i, x)| (x + bias[i % 21]).max(0.0)).collect();
@@ -183,7 +222,7 @@ fn numbers_that_are_not_finite_show_in_their_row_only() {
         for (m, compute) in [(2, Compute::F32), (2, Compute::Int8), (20, Compute::F32), (20, Compute::Int8)] {
             let mut a = floats(m * 64, 1);
             a[64 + 40] = bad;
-            let y = run(&case, &a, m, compute, 1);
+            let y = run(&case, &a, m, host(compute), 1);
             assert!(y[..5].iter().all(|y| y.is_finite()), "{compute:?}");
             assert!(y[5..10].iter().all(|y| !y.is_finite()), "{compute:?}");
         }
@@ -193,39 +232,10 @@ fn numbers_that_are_not_finite_show_in_their_row_only() {
 #[test]
 fn a_weight_that_was_never_packed_is_an_error() {
     for (m, compute) in [(1, Compute::F32), (20, Compute::F32), (1, Compute::Int8)] {
-        let weights = Arc::new(NBitsWeights::planned(NBitsShape::new(32, 4, 4, 32).unwrap()));
-        let driver = MatMulNBits::new(m, compute, weights, Epilogue::NONE);
+        let weights = Arc::new(NBitsWeights::planned(NBitsLayout::Host, NBitsShape::new(32, 4, 4, 32).unwrap()));
+        let driver = MatMulNBits::new(m, host(compute), weights, Epilogue::NONE);
         let a = vec![0f32; m * 32];
         let result = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&a)], m * 4);
         assert!(matches!(result, Err(RunError::Weights(_))));
-    }
-}
-
-#[test]
-fn a_gate_multiplies_what_it_lets_through() {
-    let shape = NBitsShape::new(100, 85, 4, 32).unwrap();
-    let (gate, up) = (case(shape, Zero::Whole, false, false), case(shape, Zero::Absent, true, true));
-    let biases = floats(85 * 2, 3);
-    for (m, compute, ranks) in [(1, Compute::F32, 2), (7, Compute::Int8, 1), (40, Compute::Int8, 3)] {
-        for with in [[false, false], [true, false], [false, true], [true, true]] {
-            let a = floats(m * 100, 1);
-            let sides = [run(&gate, &a, m, compute, 1), run(&up, &a, m, compute, 1)];
-            let side = |side: usize, index: usize| {
-                let bias = if with[side] { biases[side * 85 + index % 85] } else { 0.0 };
-                f64::from(sides[side][index] + bias)
-            };
-            let weights = [Arc::clone(&gate.weights), Arc::clone(&up.weights)];
-            let driver = GatedNBits::new(m, compute, Gate::Silu, weights, with);
-            let given = (0..2).filter(|&side| with[side]).map(|side| bytemuck::cast_slice(&biases[side * 85..][..85]));
-            let inputs: Vec<&[u8]> = [bytemuck::cast_slice(&a)].into_iter().chain(given).collect();
-            let y = run_one::<f32>(driver, ranks, &inputs, m * 85).unwrap();
-            for (index, y) in y.iter().enumerate() {
-                let (gate, up) = (side(0, index), side(1, index));
-                let expected = gate / (1.0 + (-gate).exp()) * up;
-                // The vectorised function is documented to a few units in the last place of its largest terms.
-                let tolerance = 8.0 * f64::from(f32::EPSILON) * (gate.abs().max(1.0) * up.abs()).max(1.0);
-                assert!((f64::from(*y) - expected).abs() <= tolerance, "{compute:?} {index}: {y} is not {expected}");
-            }
-        }
     }
 }

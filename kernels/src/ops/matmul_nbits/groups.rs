@@ -1,0 +1,195 @@
+//! The products of rows that are quantised to int8 with panels of a chip's layout.
+
+use super::left::{STRIP, chunks};
+use super::piece::Piece;
+use crate::driver::RunError;
+use crate::mem::Scratch;
+use crate::pack::{NBitsBlocks, NBitsLayout, NBitsShape, NBitsWeights, Rows, pack_panel, panel_len};
+use crate::rt::Worker;
+use crate::select;
+use crate::table::Variant;
+use crate::ukr::matmul_nbits::{Args, MatMulNBits};
+use crate::ukr::quantize_f32_i8::LEAST;
+use crate::vector;
+
+/// Rows in blocks of the variant, each as its micro-kernel reads it.
+pub(crate) struct GroupProducts<'a> {
+    variant: &'static Variant<MatMulNBits>,
+    shape: NBitsShape,
+    rows: usize,
+    codes: &'a mut [i8],
+    scales: &'a mut [f32],
+    /// Sums of the codes of each group.
+    sums: &'a mut [f32],
+    piece: Piece<'a>,
+    /// `C` of all blocks.
+    products: &'a mut [f32],
+}
+
+/// A row before it is packed.
+struct Line<'a> {
+    codes: &'a mut [i8],
+    scales: &'a mut [f32],
+    sums: &'a mut [f32],
+}
+
+fn layout(variant: &Variant<MatMulNBits>) -> NBitsLayout {
+    NBitsLayout::Packed(variant.spec.layout)
+}
+
+impl<'a> GroupProducts<'a> {
+    /// Bytes of scratch that [`GroupProducts::prepare`] needs for `rows` rows.
+    pub fn scratch(variant: &Variant<MatMulNBits>, shape: &NBitsShape, rows: usize) -> usize {
+        let (layout, block) = (layout(variant), variant.spec.block.m);
+        let (rows, groups) = (rows.next_multiple_of(variant.spec.tile.m), layout.groups(shape));
+        Scratch::bytes::<i8>(rows * layout.depth(shape))
+            + 2 * Scratch::bytes::<f32>(rows * groups)
+            + Scratch::bytes::<i8>(block * shape.k())
+            + 2 * Scratch::bytes::<f32>(groups)
+            + Piece::scratch(layout)
+            + Scratch::bytes::<f32>(rows * layout.panel())
+    }
+
+    /// Quantises `a`, which has rows of the weight's `k`, in the groups of the weight.
+    pub fn prepare(
+        worker: &Worker<'_>,
+        variant: &'static Variant<MatMulNBits>,
+        shape: &NBitsShape,
+        a: &[f32],
+        scratch: &mut Scratch<'a>,
+    ) -> Self {
+        let (layout, rows, k) = (layout(variant), a.len() / shape.k(), shape.k());
+        let (written, groups) = (rows.next_multiple_of(variant.spec.tile.m), layout.groups(shape));
+        let mut products = Self {
+            variant,
+            shape: *shape,
+            rows,
+            codes: scratch.take(written * layout.depth(shape)),
+            scales: scratch.take(written * groups),
+            sums: scratch.take(written * groups),
+            piece: Piece::new(layout, *shape, scratch),
+            products: scratch.take(written * layout.panel()),
+        };
+        let lines: &mut [i8] = scratch.take(variant.spec.block.m * k);
+        let (scales, sums) = (scratch.take(groups), scratch.take(groups));
+        for block in chunks(0..rows, variant.spec.block.m) {
+            for row in block.clone() {
+                let codes = &mut lines[(row - block.start) * k..][..k];
+                let mut line = Line { codes, scales: &mut *scales, sums: &mut *sums };
+                line.quantize(worker, &a[row * k..][..k], layout.group(shape));
+                products.put_parameters(block.start, row - block.start, block.len(), Some(&line));
+            }
+            for padding in block.len()..products.width(block.len()) {
+                products.put_parameters(block.start, padding, block.len(), None);
+            }
+            products.put_codes(block.start, block.len(), lines);
+        }
+        products
+    }
+
+    /// Rows that are written for a block of `rows`.
+    fn width(&self, rows: usize) -> usize {
+        rows.next_multiple_of(self.variant.spec.tile.m)
+    }
+
+    /// Scales and sums of row `row` of the block of `rows` rows that begins at `first`; zeros for a row that is none.
+    fn put_parameters(&mut self, first: usize, row: usize, rows: usize, line: Option<&Line<'_>>) {
+        let (groups, width) = (self.piece.groups(), self.width(rows));
+        for group in 0..groups {
+            let to = first * groups + group * width + row;
+            (self.scales[to], self.sums[to]) = line.map_or((0.0, 0.0), |line| (line.scales[group], line.sums[group]));
+        }
+    }
+
+    /// Packs the codes of the block of `rows` rows that begins at `first`.
+    fn put_codes(&mut self, first: usize, rows: usize, lines: &[i8]) {
+        let (width, depth, k, k_group) =
+            (self.width(rows), self.piece.depth(), self.shape.k(), self.variant.spec.tile.k);
+        let panel = &mut self.codes[first * depth..][..width * depth];
+        let (codes, padding) = panel.split_at_mut(panel_len(width, k, k_group));
+        pack_panel(Rows::contiguous(lines, rows, k), width, k_group, codes);
+        padding.fill(0);
+    }
+
+    /// Columns of panel `panel`, the tile's `index`th.
+    pub fn multiply(
+        &mut self,
+        worker: &Worker<'_>,
+        weights: &NBitsWeights,
+        panel: usize,
+        index: usize,
+        tile: &mut [f32],
+    ) -> Result<(), RunError> {
+        let layout = layout(self.variant);
+        let blocks = weights.blocks(layout, panel)?;
+        self.products.fill(0.0);
+        for groups in self.piece.pieces() {
+            self.piece.unpack(worker, &blocks, groups.clone());
+            self.multiply_piece(worker, &blocks, groups);
+        }
+        self.store(&mut tile[index * layout.panel()..]);
+        Ok(())
+    }
+
+    fn multiply_piece(&mut self, worker: &Worker<'_>, blocks: &NBitsBlocks<'_>, groups: std::ops::Range<usize>) {
+        let (spec, panel) = (&self.variant.spec, layout(self.variant).panel());
+        let kernel = select::arm(self.variant, worker);
+        let (group, all_groups) = (self.piece.group(), self.piece.groups());
+        let columns = groups.start * panel..groups.end * panel;
+        let b = self.piece.codes(groups.len());
+        let (b_scales, b_zero_points) =
+            (&blocks.scales[columns.clone()], blocks.zero_points.map(|zero_points| &zero_points[columns]));
+        for block in chunks(0..self.rows, spec.block.m) {
+            let rows = self.width(block.len());
+            let of_groups = |numbers: usize| {
+                let first = (block.start * all_groups + groups.start * rows) * numbers;
+                first..first + groups.len() * rows * numbers
+            };
+            let products = &mut self.products[block.start * panel..][..rows * panel];
+            let args = Args {
+                a: self.codes[of_groups(group)].as_ptr(),
+                b: b.as_ptr(),
+                a_scales: self.scales[of_groups(1)].as_ptr(),
+                a_sums: self.sums[of_groups(1)].as_ptr(),
+                b_scales: b_scales.as_ptr(),
+                b_zero_points: b_zero_points.map_or(std::ptr::null(), <[f32]>::as_ptr),
+                c: products.as_mut_ptr(),
+                groups: groups.len(),
+                k_groups: group / spec.tile.k,
+                rows,
+            };
+            // SAFETY: the slices have these groups of so many rows and columns, `rows` is a multiple of the tile's rows
+            // within the block's, and `products` is ours alone.
+            unsafe { kernel.call(&args) };
+        }
+    }
+
+    /// Writes the products to `tile`, row-major, from `[block][row of tiles][tile][m][n]`.
+    fn store(&self, tile: &mut [f32]) {
+        let (spec, panel) = (&self.variant.spec, self.variant.spec.layout.panel());
+        let (m, n) = (spec.tile.m, spec.tile.n);
+        for (row, line) in tile.chunks_mut(STRIP).take(self.rows).enumerate() {
+            for (index, part) in line[..panel].chunks_mut(n).enumerate() {
+                let first = (row / m * (panel / n) + index) * m * n + row % m * n;
+                part.copy_from_slice(&self.products[first..][..n]);
+            }
+        }
+    }
+}
+
+impl Line<'_> {
+    fn quantize(&mut self, worker: &Worker<'_>, a: &[f32], group: usize) {
+        let Self { codes, scales, sums } = self;
+        if vector::quantize_groups(worker, a, group, codes, scales, sums) {
+            return;
+        }
+        let groups = a.chunks(group).zip(codes.chunks_mut(group));
+        for ((a, codes), (scale, sum)) in groups.zip(scales.iter_mut().zip(sums.iter_mut())) {
+            let largest = f32::from_bits(a.iter().map(|a| a.abs().to_bits()).max().unwrap_or(0));
+            let factor = if largest < LEAST { 0.0 } else { 127.0 / largest };
+            codes.iter_mut().zip(a).for_each(|(code, a)| *code = (a * factor).round_ties_even() as i8);
+            *scale = if largest < LEAST { 0.0 } else { largest / 127.0 + largest * 0.0 };
+            *sum = codes.iter().map(|&code| f32::from(code)).sum();
+        }
+    }
+}

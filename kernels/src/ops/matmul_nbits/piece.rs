@@ -1,0 +1,71 @@
+use std::ops::Range;
+
+use super::left::chunks;
+use crate::mem::Scratch;
+use crate::pack::{NBitsBlocks, NBitsLayout, NBitsShape};
+use crate::rt::Worker;
+use crate::vector;
+
+/// Some groups of a panel of a chip's layout with a byte for each code, in the first cache.
+pub(super) struct Piece<'a> {
+    layout: NBitsLayout,
+    shape: NBitsShape,
+    codes: &'a mut [i8],
+}
+
+impl<'a> Piece<'a> {
+    /// Rows of a piece: a multiple of every group.
+    pub const ROWS: usize = 256;
+
+    pub fn scratch(layout: NBitsLayout) -> usize {
+        Scratch::bytes::<i8>(Self::ROWS * layout.panel())
+    }
+
+    pub fn new(layout: NBitsLayout, shape: NBitsShape, scratch: &mut Scratch<'a>) -> Self {
+        Self { layout, shape, codes: scratch.take(Self::ROWS * layout.panel()) }
+    }
+
+    /// Rows of a group.
+    pub fn group(&self) -> usize {
+        self.layout.group(&self.shape)
+    }
+
+    /// Groups of a panel.
+    pub fn groups(&self) -> usize {
+        self.layout.groups(&self.shape)
+    }
+
+    /// Rows of all groups of a panel.
+    pub fn depth(&self) -> usize {
+        self.layout.depth(&self.shape)
+    }
+
+    /// The groups of each piece.
+    pub fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        chunks(0..self.groups(), Self::ROWS / self.group())
+    }
+
+    /// Codes of the first `groups` groups of the piece.
+    pub fn codes(&self, groups: usize) -> &[i8] {
+        &self.codes[..groups * self.group() * self.layout.panel()]
+    }
+
+    /// Unpacks these groups of a panel.
+    pub fn unpack(&mut self, worker: &Worker<'_>, blocks: &NBitsBlocks<'_>, groups: Range<usize>) {
+        let bits = self.layout.bits(&self.shape);
+        let (panel, group) = (self.layout.panel(), self.group() * bits / 8);
+        let packed = &blocks.codes[groups.start * group * panel..groups.end * group * panel];
+        let (step, codes) = (self.layout.step() * panel, &mut self.codes[..packed.len() * 8 / bits]);
+        if vector::unpack(worker, bits, packed, step, codes) {
+            return;
+        }
+        match bits {
+            4 => packed.chunks(step).zip(codes.chunks_mut(2 * step)).for_each(|(packed, codes)| {
+                let (low, high) = codes.split_at_mut(step);
+                low.iter_mut().zip(packed).for_each(|(code, byte)| *code = (byte << 4) as i8);
+                high.iter_mut().zip(packed).for_each(|(code, byte)| *code = (byte & 0xf0) as i8);
+            }),
+            _ => codes.copy_from_slice(bytemuck::cast_slice(packed)),
+        }
+    }
+}

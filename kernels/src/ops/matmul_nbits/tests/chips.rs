@@ -1,0 +1,130 @@
+use super::*;
+
+/// Targets whose layouts differ.
+const TARGETS: [Target; 3] = [Target::k1(), Target::k3(), Target::rvv(128)];
+
+#[test]
+fn every_target_has_its_kernels() {
+    for (target, expected) in [
+        (Target::k1(), ["f32 by rvv_6x32x1", "int8 by ime1_4x16x16"]),
+        (Target::k3(), ["f32 by rvv_16x32x8", "int8 by ime2_8x32x32"]),
+        (Target::rvv(128), ["f32 by rvv_3x32x1", "int8 by rvv_2x32x1"]),
+        (Target::scalar(), ["f32 by scalar_4x32x1", "int8 by scalar_2x32x1"]),
+        (Target::host(1), ["f32", "int8"]),
+    ] {
+        let engines = [Compute::F32, Compute::Int8].map(|compute| Engine::new(&target, compute).to_string());
+        assert_eq!(engines, expected);
+    }
+}
+
+#[test]
+fn products_on_chips_are_right() {
+    for (target, bits) in TARGETS.iter().flat_map(|target| [2, 4, 8].map(|bits| (target, bits))) {
+        for (k, n) in [(1, 1), (40, 17), (257, 33)] {
+            for block in [16, 32, 96, 1024] {
+                let shape = NBitsShape::new(k, n, bits, block).unwrap();
+                for (m, ranks) in [(1, 1), (5, 2), (50, 3)] {
+                    check(target, shape, [Zero::Absent, Zero::Whole, Zero::Broken][(m + k) % 3], m, ranks);
+                }
+            }
+        }
+    }
+}
+
+/// A row in int8 and the scales of its groups, rounded where chips round.
+fn quantized(a: &[f32], group: usize) -> (Vec<i32>, Vec<f32>) {
+    let largest: Vec<f32> = a.chunks(group).map(|a| a.iter().fold(0.0, |largest, a| a.abs().max(largest))).collect();
+    let code =
+        |(a, &largest): (&f32, &f32)| if largest == 0.0 { 0 } else { (a * (127.0 / largest)).round_ties_even() as i32 };
+    let codes = a.iter().zip(largest.iter().flat_map(|largest| std::iter::repeat_n(largest, group))).map(code);
+    (codes.collect(), largest.iter().map(|largest| largest / 127.0).collect())
+}
+
+/// Whole zero points leave one exact integer for each group, so every further rounding is known.
+fn to_the_bit(case: &Case, a: &[f32], column: usize, group: usize) -> f32 {
+    let (shape, blocks) = (&case.shape, case.shape.blocks());
+    let (codes, scales) = quantized(a, group);
+    let mut sum = 0f32;
+    for (index, (codes, scale)) in codes.chunks(group).zip(scales).enumerate() {
+        let parameter = column * blocks + index * group / block(shape);
+        let zero_point = case.zero_points.as_ref().map_or(1 << (shape.bits() - 1), |points| points[parameter] as i32);
+        let weight = |row: usize| code(shape, index * group + row, column) as i32 - zero_point;
+        let product: i32 = codes.iter().enumerate().map(|(row, a)| a * weight(row)).sum();
+        sum = (product as f32 * scale).mul_add(case.scales[parameter], sum);
+    }
+    sum
+}
+
+#[test]
+fn int8_products_on_chips_are_known_to_the_bit() {
+    for (target, bits) in TARGETS.iter().flat_map(|target| [2, 4, 8].map(|bits| (target, bits))) {
+        for (k, n, block) in [(64, 40, 16), (300, 33, 32), (300, 17, 128), (520, 18, 256)] {
+            for (m, zero) in [(1, Zero::Whole), (11, Zero::Absent), (60, Zero::Whole)] {
+                let engine = Engine::new(target, Compute::Int8);
+                let case = case(NBitsShape::new(k, n, bits, block).unwrap(), zero, false, false);
+                let mut a = floats(m * k, 1);
+                // Groups of zeros, of tiny and of huge numbers.
+                a[..16].fill(0.0);
+                a[16..32].fill(1e-36);
+                a.iter_mut().skip(32).take(16).for_each(|a| *a *= 1e30);
+                let y = run(&case, &a, m, engine, 2);
+                for (index, y) in y.iter().enumerate() {
+                    let a = &a[index / n * k..][..k];
+                    let expected = to_the_bit(&case, a, index % n, group(engine, &case.shape));
+                    assert_eq!(y.to_bits(), expected.to_bits(), "{engine} m={m} {} {zero:?}: {index}", case.shape);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_of_a_chip_share_large_products() {
+    for (target, m) in [(Target::k1(), 1), (Target::k3(), 70)] {
+        for bits in [4, 8] {
+            let shape = NBitsShape::per_column(300, 520, bits).unwrap();
+            (1..=3).for_each(|ranks| check(&target, shape, Zero::Whole, m, ranks));
+        }
+    }
+}
+
+#[test]
+fn extreme_codes_do_not_overflow_on_chips() {
+    for (target, bits) in TARGETS.iter().flat_map(|target| [2, 4, 8].map(|bits| (target, bits))) {
+        let engine = Engine::new(target, Compute::Int8);
+        let shape = NBitsShape::new(4096, 3, bits, 1024).unwrap();
+        let bytes = vec![0xff; 4096 * 3 * bits / 8];
+        let codes = Codes { bytes: &bytes, signed: false, row_stride: 1, column_stride: 4096 };
+        let weights = NBitsWeights::pack(engine.layout(), shape, codes, &[1.0; 12], Some(&[0.0; 12])).unwrap();
+        let driver = MatMulNBits::new(1, engine, Arc::new(weights), Epilogue::NONE);
+        let y = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&[-1f32; 4096])], 3).unwrap();
+        let expected = -4096.0 * ((1u32 << bits) - 1) as f32;
+        let tolerance = expected.abs() * 4096.0 * f32::EPSILON;
+        assert!(y.iter().all(|y| (y - expected).abs() <= tolerance), "{engine}: {y:?} instead of {expected}");
+    }
+}
+
+#[test]
+fn numbers_that_are_not_finite_show_in_their_row_only_on_chips() {
+    let case = case(NBitsShape::new(64, 5, 4, 32).unwrap(), Zero::Whole, false, false);
+    for (target, bad) in TARGETS.iter().flat_map(|target| [f32::NAN, f32::NEG_INFINITY].map(|bad| (target, bad))) {
+        for engine in [Compute::F32, Compute::Int8].map(|compute| Engine::new(target, compute)) {
+            let mut a = floats(3 * 64, 1);
+            a[64 + 40] = bad;
+            let y = run(&case, &a, 3, engine, 1);
+            assert!(y[..5].iter().chain(&y[10..]).all(|y| y.is_finite()), "{engine}");
+            assert!(y[5..10].iter().all(|y| !y.is_finite()), "{engine}");
+        }
+    }
+}
+
+#[test]
+fn weights_of_another_layout_are_an_error() {
+    let case = case(NBitsShape::new(32, 4, 4, 32).unwrap(), Zero::Absent, false, false);
+    for compute in [Compute::F32, Compute::Int8] {
+        let weights = case.weights(host(compute));
+        let driver = MatMulNBits::new(1, Engine::new(&Target::k1(), compute), weights, Epilogue::NONE);
+        let result = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&[0f32; 32])], 4);
+        assert!(matches!(result, Err(RunError::Weights(_))));
+    }
+}

@@ -1,0 +1,33 @@
+//! Pairs `(a, b)` of a row become `(a * cos - b * sin, a * sin + b * cos)`, in place; the second product of each number is added
+//! without being rounded first.
+
+#[cfg(target_arch = "riscv64")]
+pub mod rvv;
+
+use crate::table::Family;
+
+pub enum RotateF32 {}
+
+impl Family for RotateF32 {
+    type Args = Args;
+    type Spec = Pairs;
+    const NAME: &'static str = "rotate_f32";
+}
+
+/// Where the two numbers of a pair are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// In the two halves of the row.
+    Halves,
+    /// Side by side.
+    Neighbours,
+}
+
+/// A row of `2 * pairs` numbers, and a cosine and a sine for each pair.
+#[repr(C)]
+pub struct Args {
+    pub y: *mut f32,
+    pub cos: *const f32,
+    pub sin: *const f32,
+    pub pairs: usize,
+}
