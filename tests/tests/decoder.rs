@@ -1,6 +1,7 @@
 //! Two layers of a language model with their KV caches, read token by token.
 //!
-//! `SPACEMIT_EP_MODELS` is the folder with the models that `python -m models.zoo smollm2-cut-fp32 smollm2-cut-q4` builds.
+//! `SPACEMIT_EP_MODELS` is the folder with the models that `python -m models.zoo smollm2-cut-fp32 smollm2-cut-q4
+//! smollm2-cut-q8` builds.
 
 use std::path::Path;
 
@@ -73,4 +74,10 @@ fn float_weights() {
 fn weights_of_four_bits() {
     // accuracy_level 4 lets both round activations to 1/127 of the largest of their block, in nine products in a row
     assert!(difference("smollm2-cut-q4") <= 9.0 / 254.0);
+}
+
+#[test]
+fn weights_of_eight_bits() {
+    // as above
+    assert!(difference("smollm2-cut-q8") <= 9.0 / 254.0);
 }

@@ -19,7 +19,7 @@ const TESTS_OF_ALL_VERSIONS: &[&str] =
     &["tests/python/test_package.py", "tests/python/test_append.py", "tests/python/test_comparison.py"];
 
 /// The models of the end-to-end tests.
-pub const DECODERS: &[&str] = &["smollm2-cut-fp32", "smollm2-cut-q4"];
+pub const DECODERS: &[&str] = &["smollm2-cut-fp32", "smollm2-cut-q4", "smollm2-cut-q8"];
 
 /// The one boundary test that needs claims from several graphs of a model.
 const CLAIMS_IN_BODIES: &str = "only_the_control_flow_node_is_left_to_the_cpu";

@@ -7,12 +7,22 @@ use super::{directory, root};
 use crate::python::{Venv, newest_onnxruntime};
 use crate::{Result, process, workspace};
 
-/// What the tests in `tests/tests/models.rs` read.
-const MODELS: &[&str] = &["minilm-fp32", "minilm-dq8"];
+/// Encoders, by the tests in `tests/tests/models.rs`.
+pub const ENCODERS: Test = Test { name: "models", models: &["minilm-fp32", "minilm-dq8"], instruction: "smt.vmadotus" };
+/// Decoders with their caches, by the tests in `tests/tests/decoder.rs`.
+pub const DECODERS: Test = Test { name: "decoder", models: crate::test::DECODERS, instruction: "smt.vmadot" };
 
-/// Runs the models on the processor `cpu` and asserts that `instruction` did the integer products.
-pub fn run(emulation: &Emulation, cpu: &str, instruction: &str) -> Result<()> {
-    Venv::with_onnxruntime(&newest_onnxruntime()?)?.build_models(MODELS)?;
+/// An end-to-end test of some models.
+pub struct Test {
+    name: &'static str,
+    models: &'static [&'static str],
+    /// What does the integer products.
+    instruction: &'static str,
+}
+
+/// Runs the test on the processor `cpu` and asserts that its instruction was executed.
+pub fn run(emulation: &Emulation, cpu: &str, test: &Test) -> Result<()> {
+    Venv::with_onnxruntime(&newest_onnxruntime()?)?.build_models(test.models)?;
     let counts = directory().join("matrix-instructions");
     let _ = fs::remove_file(&counts);
     let mut cargo = emulation.test(cpu, Some(&emulation.toolchain.emulator()?));
@@ -22,10 +32,12 @@ pub fn run(emulation: &Emulation, cpu: &str, instruction: &str) -> Result<()> {
         .env("SPACEMIT_EP_MODELS", workspace::models())
         .env("SPACEMIT_EP_MATRIX", "1")
         .env("IME_COUNTS", &counts)
-        .args(["--package", "e2e", "--test", "models", "--", "--ignored", "--nocapture", "--test-threads=1"]);
+        .args(["--package", "e2e", "--test", test.name])
+        .args(["--", "--include-ignored", "--nocapture", "--test-threads=1"]);
     process::run(&mut cargo)?;
     let counts = fs::read_to_string(&counts).map_err(|error| format!("the emulator left no counts: {error}"))?;
     println!("matrix instructions executed:\n{counts}");
+    let instruction = test.instruction;
     let executed = counts.lines().any(|line| line.starts_with(&format!("{instruction} ")));
     if executed { Ok(()) } else { Err(format!("{instruction} was never executed")) }
 }

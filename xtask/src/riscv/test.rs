@@ -6,9 +6,7 @@ use std::process::Command;
 use super::cross::Emulation;
 use super::{counts, grid, models, python, qemu, root};
 use crate::lanes::Lane;
-use crate::python::{Venv, newest_onnxruntime};
-use crate::test::DECODERS;
-use crate::{Result, process, workspace};
+use crate::{Result, process};
 
 /// What the names of these lanes begin with.
 const PREFIX: &str = "riscv-";
@@ -32,8 +30,10 @@ const LANES: &[Row] = &[
     ("plugin-k1", |emulation| plugin(emulation, qemu::K1)),
     ("plugin-k3", |emulation| plugin(emulation, qemu::K3)),
     ("plugin-scalar", plugin_without_vectors),
-    ("models-k1", |emulation| models::run(emulation, qemu::K1, "smt.vmadotus")),
-    ("models-k3", |emulation| models::run(emulation, qemu::K3, "smt.vmadotus")),
+    ("models-k1", |emulation| models::run(emulation, qemu::K1, &models::ENCODERS)),
+    ("models-k3", |emulation| models::run(emulation, qemu::K3, &models::ENCODERS)),
+    ("decoder-k1", |emulation| models::run(emulation, qemu::K1, &models::DECODERS)),
+    ("decoder-k3", |emulation| models::run(emulation, qemu::K3, &models::DECODERS)),
     ("python", python::run),
 ];
 
@@ -73,7 +73,7 @@ fn kernels(emulation: &Emulation) -> Result<()> {
 
 /// The drivers that have vector kernels.
 fn drivers(emulation: &Emulation, cpu: &str) -> Result<()> {
-    let tests = ["unary", "arithmetic", "softmax", "norm", "quantize", "convert", "strided_copy"];
+    let tests = ["unary", "arithmetic", "softmax", "norm", "quantize", "convert", "strided_copy", "matmul_nbits"];
     let tests = tests.map(|name| format!("ops::{name}"));
     process::run(emulation.test(cpu, None).args(["--package", "kernels", "--lib", "--"]).args(tests))
 }
@@ -93,10 +93,8 @@ const LEFT_OUT: [&str; 3] = ["readme", "bad_models", "only_the_control_flow_node
 
 /// The plugin in ONNX Runtime, with the emulator preloaded.
 fn plugin(emulation: &Emulation, cpu: &str) -> Result<()> {
-    Venv::with_onnxruntime(&newest_onnxruntime()?)?.build_models(DECODERS)?;
     let mut cargo = end_to_end(emulation, cpu, Some(&emulation.toolchain.emulator()?))?;
-    cargo.env("SPACEMIT_EP_MODELS", workspace::models());
-    cargo.args(["--test", "smoke", "--test", "decoder", "--test", "lifecycle", "--test", "boundary"]);
+    cargo.args(["--test", "smoke", "--test", "lifecycle", "--test", "boundary"]);
     cargo.arg("--").args(LEFT_OUT.iter().flat_map(|name| ["--skip", name]));
     process::run(&mut cargo)
 }
