@@ -31,6 +31,7 @@ mod gather;
 mod gather_block_quantized;
 mod gelu;
 mod gemm;
+mod gemma_rotary;
 mod group_query_attention;
 mod hardmax;
 mod identity;
@@ -45,6 +46,8 @@ mod multi_head_attention;
 mod nbits;
 mod nbits_gate;
 mod nbits_linear;
+mod nbits_mlp;
+mod nbits_qkv;
 mod nibbles;
 mod norm;
 mod numeric;
@@ -171,6 +174,7 @@ const TABLE: &[&[OpRow]] = &[
     gather_block_quantized::ROWS,
     gelu::ROWS,
     gemm::ROWS,
+    gemma_rotary::ROWS,
     group_query_attention::ROWS,
     hardmax::ROWS,
     identity::ROWS,
@@ -183,6 +187,8 @@ const TABLE: &[&[OpRow]] = &[
     multi_head_attention::ROWS,
     nbits_gate::ROWS,
     nbits_linear::ROWS,
+    nbits_mlp::ROWS,
+    nbits_qkv::ROWS,
     norm::ROWS,
     one_hot::ROWS,
     onnx_attention::ROWS,

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use kernels::ops::matmul_nbits::{Compute, Engine};
 use kernels::pack::{Codes, NBitsShape, NBitsWeights};
-use kernels::tensor::DType;
+use kernels::tensor::{DType, elements};
 
 use super::{Code, Decline, Lower};
 use crate::Accuracy;
 use crate::ir::Tensor;
+use crate::plan::{Bind, BindError, Buf};
 
 /// Where a node has the parts of a weight; further inputs of such weights follow.
 #[derive(Clone, Copy)]
@@ -83,6 +84,17 @@ pub(super) fn pack(
             plan()
         })
     }))
+}
+
+/// Input `index` as the bias of `n` columns, if it is given.
+pub(super) fn bias(b: &mut Bind<'_>, index: usize, n: usize) -> Result<Option<Buf>, BindError> {
+    if !b.has_input(index) {
+        return Ok(None);
+    }
+    if elements(&b.dims(index)?) != n {
+        return Err(BindError::new(format!("input {index} does not fit {n} columns")));
+    }
+    b.input_f32(index).map(Some)
 }
 
 /// Input `index`, which has to be constant.

@@ -16,7 +16,7 @@ use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
 use kernels::ops::epilogue::{Activation, Epilogue};
 use kernels::ops::matmul_nbits::{Engine, Gate, GatedNBits, MatMulNBits};
 use kernels::pack::NBitsWeights;
-use kernels::tensor::{DType, elements};
+use kernels::tensor::DType;
 
 use super::linear::product_dims;
 use super::nbits::{self, Place};
@@ -34,53 +34,50 @@ pub const ROWS: &[OpRow] = &[OpRow {
     lower,
 }];
 
-/// Inputs with the biases.
-const BIASES: [usize; 2] = [4, 8];
-
-struct NBitsGate {
+/// Two products of one left-hand side, one of them behind an activation, multiplied with each other.
+pub(super) struct Gated {
     dtype: DType,
     weights: [Arc<NBitsWeights>; 2],
+    /// Inputs with the biases, which may be left out.
+    biases: [usize; 2],
     engine: Engine,
     gate: Gate,
 }
 
 fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
-    let dtype = cx.float_input(0)?;
-    for index in BIASES.into_iter().filter(|&index| cx.has_input(index)) {
-        cx.dtype_in(index, &[dtype])?;
-    }
     let gate = match cx.attr_str("activation", "")? {
         "silu" => Gate::Silu,
         "gelu" => Gate::Gelu,
         "gelu_tanh" => Gate::GeluTanh,
         other => return Err(Decline::new(Code::Attribute, format!("activation '{other}' of a gate is not known"))),
     };
-    let shape = nbits::shape(cx, nbits::size(cx, "N")?)?;
-    let engine = nbits::engine(cx)?;
-    let pack = |first: usize| {
-        nbits::pack(cx, engine, shape, Place { codes: first, scales: first + 1, zero_points: Some(first + 2) }, dtype)
-    };
-    Ok(Box::new(NBitsGate { dtype, weights: [pack(1)?, pack(5)?], engine, gate }))
+    Ok(Box::new(Gated::lower(cx, gate, [1, 5], true)?))
 }
 
-impl Op for NBitsGate {
-    fn absorbed_inputs(&self) -> &[usize] {
-        &[1, 2, 3, 5, 6, 7]
+impl Gated {
+    /// Weights that begin at these inputs: codes, scales, zero points where there is an input for them, bias.
+    pub(super) fn lower(cx: &Lower<'_, '_>, gate: Gate, firsts: [usize; 2], zeros: bool) -> Result<Self, Decline> {
+        let dtype = cx.float_input(0)?;
+        let biases = firsts.map(|first| first + 2 + usize::from(zeros));
+        for index in biases.into_iter().filter(|&index| cx.has_input(index)) {
+            cx.dtype_in(index, &[dtype])?;
+        }
+        let shape = nbits::shape(cx, nbits::size(cx, "N")?)?;
+        let engine = nbits::engine(cx)?;
+        let pack = |first: usize| {
+            let zero_points = zeros.then_some(first + 2);
+            nbits::pack(cx, engine, shape, Place { codes: first, scales: first + 1, zero_points }, dtype)
+        };
+        let weights = [pack(firsts[0])?, pack(firsts[1])?];
+        Ok(Self { dtype, weights, biases, engine, gate })
     }
 
-    fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
+    /// Adds the steps from the left-hand side `a`, f32 of shape `dims`, to output 0.
+    pub(super) fn write(&self, b: &mut Bind<'_>, a: Buf, dims: &[usize]) -> Result<(), BindError> {
         let shape = self.weights[0].shape();
-        let (m, out) = product_dims(&b.dims(0)?, [shape.k(), shape.n()], false)?;
-        let a = b.input_f32(0)?;
-        let mut biases = [None; 2];
-        for (bias, input) in biases.iter_mut().zip(BIASES) {
-            if b.has_input(input) {
-                if elements(&b.dims(input)?) != shape.n() {
-                    return Err(BindError::new(format!("input {input} does not fit {} columns", shape.n())));
-                }
-                *bias = Some(b.input_f32(input)?);
-            }
-        }
+        let (m, out) = product_dims(dims, [shape.k(), shape.n()], false)?;
+        let [gate, other] = self.biases.map(|input| nbits::bias(b, input, shape.n()));
+        let biases = [gate?, other?];
         let y = b.output_f32(0, self.dtype, &out)?;
         if !GatedNBits::fits(self.engine, m) {
             return self.bind_apart(b, m, a, biases, y);
@@ -91,9 +88,7 @@ impl Op for NBitsGate {
         b.step(driver, &inputs, &[y]);
         Ok(())
     }
-}
 
-impl NBitsGate {
     /// Each product and their product by a step of its own.
     fn bind_apart(
         &self,
@@ -119,5 +114,16 @@ impl NBitsGate {
         }
         b.step(Arithmetic::new(ArithmeticOp::Mul, DType::F32, &[len], &[len]), &sides, &[y]);
         Ok(())
+    }
+}
+
+impl Op for Gated {
+    fn absorbed_inputs(&self) -> &[usize] {
+        &[1, 2, 3, 5, 6, 7]
+    }
+
+    fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
+        let (dims, a) = (b.dims(0)?, b.input_f32(0)?);
+        self.write(b, a, &dims)
     }
 }

@@ -38,7 +38,7 @@ const fn skip_row(name: &'static str, inputs: Range<usize>, lower: LowerFn) -> O
 }
 
 /// Where each operand of the driver is among the inputs and outputs of the node.
-struct Norm {
+pub(super) struct Norm {
     kind: NormKind,
     dtype: DType,
     axis: i64,
@@ -111,8 +111,35 @@ fn floats(cx: &Lower<'_, '_>) -> Result<DType, Decline> {
     Ok(dtype)
 }
 
-impl Op for Norm {
-    fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
+impl Norm {
+    /// The root-mean-square normalisation before the products of one node: of input 0 and, if it is given, the skip that is
+    /// input 1, by the scale that is input 2. Output `sum` is their sum, if it is read.
+    pub(super) fn of_products(cx: &Lower<'_, '_>, sum: usize) -> Result<Self, Decline> {
+        let dtype = cx.float_input(0)?;
+        let skip = cx.has_input(1).then_some(1);
+        for index in [skip, Some(2)].into_iter().flatten() {
+            cx.dtype_in(index, &[dtype])?;
+        }
+        if cx.has_output(sum) && skip.is_none() {
+            return Err(Decline::new(Code::Output, "there is no sum without a skip"));
+        }
+        Ok(Self {
+            kind: NormKind::Rms,
+            dtype,
+            axis: -1,
+            epsilon: cx.attr_float("epsilon", 1e-5)?,
+            skip,
+            bias: None,
+            gamma: 2,
+            beta: None,
+            sum_out: cx.has_output(sum).then_some(sum),
+            mean_out: None,
+            inv_std_out: None,
+        })
+    }
+
+    /// Adds the step, which writes the normalised input to `y`, f32.
+    pub(super) fn write(&self, b: &mut Bind<'_>, y: Buf) -> Result<(), BindError> {
         let dims = b.dims(0)?;
         let axis = axes::resolve(self.axis, dims.len())?;
         let (outer, inner) = dims.split_at(axis);
@@ -133,7 +160,7 @@ impl Op for Norm {
         for index in [self.bias, Some(self.gamma), self.beta].into_iter().flatten() {
             inputs.push(row_operand(b, index, inner)?);
         }
-        let mut outputs = vec![b.output_f32(0, self.dtype, &dims)?];
+        let mut outputs = vec![y];
         if let Some(sum) = self.sum_out {
             outputs.push(b.output_f32(sum, self.dtype, &dims)?);
         }
@@ -144,6 +171,14 @@ impl Op for Norm {
         }
         b.step(driver, &inputs, &outputs);
         Ok(())
+    }
+}
+
+impl Op for Norm {
+    fn bind(&self, b: &mut Bind<'_>) -> Result<(), BindError> {
+        let dims = b.dims(0)?;
+        let y = b.output_f32(0, self.dtype, &dims)?;
+        self.write(b, y)
     }
 }
 
