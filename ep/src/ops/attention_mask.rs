@@ -67,7 +67,7 @@ impl Masked {
         if b.has_output(index) {
             let d = &self.dims;
             let scores = b.output_f32(index, dtype, &[d.batch, d.heads, d.queries, d.keys])?;
-            b.step(self.driver.scores(stage), &self.operands, &[scores]);
+            b.step(self.driver.clone().on(b.target()).scores(stage), &self.operands, &[scores]);
         }
         Ok(self)
     }
@@ -78,7 +78,7 @@ impl Masked {
         if self.driver.partials() > 0 {
             outputs.push(b.temp(DType::F32, self.driver.partials())?);
         }
-        b.step(self.driver, &self.operands, &outputs);
+        b.step(self.driver.on(b.target()), &self.operands, &outputs);
         Ok(())
     }
 

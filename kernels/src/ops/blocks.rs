@@ -1,14 +1,16 @@
 //! Blocks of a matrix product by a micro-kernel of a chip.
 
+use std::fmt;
 use std::ops::Range;
 
 use crate::driver::RunError;
 use crate::isa::CoreKind;
 use crate::pack::{PackLayout, PackedWeights, Rows, pack_panel, panel_len};
 use crate::rt::Worker;
-use crate::select;
 use crate::table::{MatMulFamily, MatMulSpec, Variant};
+use crate::tensor::Element;
 use crate::ukr::MatMulArgs;
+use crate::{select, vector};
 
 /// Rows that read a panel of the right-hand side while it is in the cache of a chip's core.
 const ROWS: usize = 48;
@@ -27,6 +29,12 @@ impl<F: MatMulFamily> Clone for Blocks<F> {
 }
 
 impl<F: MatMulFamily> Copy for Blocks<F> {}
+
+impl<F: MatMulFamily> fmt::Debug for Blocks<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.variant.name)
+    }
+}
 
 impl<F: MatMulFamily> Blocks<F> {
     /// The fastest variant for right-hand sides of `layout`; `None` when the host engine has them.
@@ -81,20 +89,20 @@ impl<F: MatMulFamily> Blocks<F> {
         panel_len(self.columns(), k, self.spec().tile.k)
     }
 
-    /// Packs rows of the left-hand side, block by block.
-    pub fn pack_left(self, rows: Rows<'_, F::A>, packed: &mut [F::A]) {
+    /// Packs rows of the left-hand side, block by block; by the vectors of a worker's core where there is a worker.
+    pub fn pack_left(self, worker: Option<&Worker<'_>>, rows: Rows<'_, F::A>, packed: &mut [F::A]) {
         let mut rest = &mut packed[..self.left_len(rows.rows, rows.k)];
         for (first, count) in self.blocks(rows.rows) {
             let width = self.tile_rows(count);
             let panel;
             (panel, rest) = rest.split_at_mut(panel_len(width, rows.k, self.spec().tile.k));
-            pack_panel(rows.part(first, count), width, self.spec().tile.k, panel);
+            pack(worker, rows.part(first, count), width, self.spec().tile.k, panel);
         }
     }
 
     /// Packs up to [`Blocks::columns`] columns of the right-hand side, which `columns` has as rows.
-    pub fn pack_right(self, columns: Rows<'_, F::B>, panel: &mut [F::B]) {
-        pack_panel(columns, self.columns(), self.spec().tile.k, &mut panel[..self.panel_len(columns.k)]);
+    pub fn pack_right(self, worker: Option<&Worker<'_>>, columns: Rows<'_, F::B>, panel: &mut [F::B]) {
+        pack(worker, columns, self.columns(), self.spec().tile.k, &mut panel[..self.panel_len(columns.k)]);
     }
 
     /// `tile = left x panel` with `rows` packed rows; `tile` has [`Blocks::tile_rows`] rows of [`Blocks::columns`] numbers.
@@ -102,7 +110,7 @@ impl<F: MatMulFamily> Blocks<F> {
     /// # Panics
     /// When an operand is too short.
     pub fn multiply(self, worker: &Worker<'_>, left: &[F::A], panel: &[F::B], shape: [usize; 2], tile: &mut [F::C]) {
-        self.multiply_at(worker, left, panel, shape, tile, self.columns());
+        self.multiply_into(worker, left, panel, shape, tile, self.columns());
     }
 
     /// `tile = left x weights` for the columns of `panels`, side by side; returns the numbers of a row of `tile`.
@@ -124,40 +132,44 @@ impl<F: MatMulFamily> Blocks<F> {
         let width = panels.len() * self.columns();
         for (at, index) in panels.enumerate() {
             let panel = weights.panel(self.layout(), index)?;
-            self.multiply_at(worker, left, panel, shape, &mut tile[at * self.columns()..], width);
+            self.multiply_into(worker, left, panel, shape, &mut tile[at * self.columns()..], width);
         }
         Ok(width)
     }
 
-    /// [`Blocks::multiply`] into rows that are `stride` numbers apart.
-    fn multiply_at(
+    /// [`Blocks::multiply`] to rows that are `stride` numbers apart.
+    ///
+    /// # Panics
+    /// When an operand is too short.
+    pub fn multiply_into(
         self,
         worker: &Worker<'_>,
         left: &[F::A],
         panel: &[F::B],
         [rows, k]: [usize; 2],
-        tile: &mut [F::C],
+        to: &mut [F::C],
         stride: usize,
     ) {
         let (columns, k_group) = (self.columns(), self.spec().tile.k);
         assert_eq!(panel.len(), self.panel_len(k), "length of a panel");
+        assert!(stride >= columns, "distance of rows");
         let kernel = select::arm(self.variant, worker);
         let mut left = &left[..self.left_len(rows, k)];
         for (first, count) in self.blocks(rows) {
             let count = self.tile_rows(count);
             let block;
             (block, left) = left.split_at(panel_len(count, k, k_group));
-            let tile = &mut tile[first * stride..(first + count - 1) * stride + columns];
+            let to = &mut to[first * stride..(first + count - 1) * stride + columns];
             let args = MatMulArgs {
                 a: block.as_ptr(),
                 b: panel.as_ptr(),
-                c: tile.as_mut_ptr(),
+                c: to.as_mut_ptr(),
                 c_stride: stride * size_of::<F::C>(),
                 k_groups: k.div_ceil(k_group),
                 rows: count,
             };
             // SAFETY: the slices hold the block, the panel and the rows that `args` names, `count` is a multiple of the
-            // tile's rows within the block's, and `tile` is ours alone.
+            // tile's rows within the block's, and `to` is ours alone.
             unsafe { kernel.call(&args) };
         }
     }
@@ -167,4 +179,17 @@ impl<F: MatMulFamily> Blocks<F> {
         let grain = self.grain();
         (0..rows).step_by(grain).map(move |first| (first, grain.min(rows - first)))
     }
+}
+
+/// [`pack_panel`], where it is a transpose by the vectors of the worker's core if there are any.
+fn pack<T: Element>(worker: Option<&Worker<'_>>, rows: Rows<'_, T>, width: usize, k_group: usize, panel: &mut [T]) {
+    let Rows { data, rows: count, k, strides: [stride, depth_stride] } = rows;
+    let is_transpose = count == width && k_group == 1 && depth_stride == 1 && stride > 1;
+    if let Some(worker) = worker.filter(|_| is_transpose) {
+        assert_eq!(panel.len(), panel_len(width, k, k_group), "length of a panel");
+        if vector::transpose(worker, data, stride, panel, width, [k, width]) {
+            return;
+        }
+    }
+    pack_panel(rows, width, k_group, panel);
 }

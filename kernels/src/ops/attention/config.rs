@@ -1,3 +1,9 @@
+use std::fmt;
+
+use crate::isa::Target;
+use crate::ops::blocks::Blocks;
+use crate::select;
+
 use super::{
     Attention, AttentionDims, CacheFormat, Order, PART_KEYS, Sink, Source, Span, Spans, Strided, UndefinedRow,
 };
@@ -30,7 +36,14 @@ impl Attention {
             undefined_row: UndefinedRow::Nan,
             parts: 1,
             operands: 3,
+            blocks: None,
         }
+    }
+
+    /// Multiplies by the kernels of the target, where it has any, in place of the host's engine.
+    pub fn on(mut self, target: &Target) -> Self {
+        self.blocks = Blocks::new(target.core, select::f32_layout(target));
+        self
     }
 
     /// Adds a term to the scores: an input read as `[batch, heads, queries, keys]`, where stride 0 broadcasts.
@@ -121,6 +134,30 @@ impl Attention {
     /// Elements of storage that ranks which share tiles need.
     pub fn partials(&self) -> usize {
         if self.parts == 1 { 0 } else { self.units() * self.parts * self.tile_rows() * (2 + self.dims.value_head) }
+    }
+}
+
+impl fmt::Display for Attention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let d = &self.dims;
+        write!(
+            f,
+            "attention b={} h={}/{} s={} t={} d={}/{}",
+            d.batch, d.heads, d.kv_heads, d.queries, d.keys, d.head, d.value_head
+        )?;
+        if self.causal {
+            write!(f, " causal")?;
+        }
+        if self.k.is_staged() {
+            write!(f, " cache={:?}", self.k.format)?;
+        }
+        if self.parts > 1 {
+            write!(f, " parts={}", self.parts)?;
+        }
+        match self.blocks {
+            Some(blocks) => write!(f, " by {}", blocks.name()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -59,9 +59,8 @@ impl Strided {
         self.offset + batch * self.batch + head * self.head + row * self.row
     }
 
-    /// Adds the columns from `col` on of one row to `to`.
-    pub(super) fn add_row(&self, data: &[f32], batch: usize, head: usize, row: usize, col: usize, to: &mut [f32]) {
-        let data = &data[self.at(batch, head, row) + col * self.col..];
+    /// Adds the columns of a row, which begins with `data`, to `to`.
+    pub(super) fn add_row(&self, data: &[f32], to: &mut [f32]) {
         if self.col == 1 {
             to.iter_mut().zip(data).for_each(|(to, x)| *to += x);
         } else {

@@ -6,27 +6,28 @@
 //! are fewer tiles than ranks, several ranks share a tile's keys, and one merges what they found.
 
 mod cache;
+mod chip;
 mod config;
 mod layout;
 mod mask;
 mod online;
+mod operand;
 mod partial;
 mod scores;
 mod spans;
 mod stream;
 mod tile;
 
-use std::fmt;
 use std::ops::Range;
 
-use rten_simd::SimdOp;
 use smallvec::SmallVec;
 
 use crate::driver::{Driver, RunError};
-use crate::mem::Scratch;
+use crate::ops::blocks::Blocks;
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::tensor::elements;
+use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
 
 pub use cache::CacheFormat;
 pub(crate) use cache::head_scales;
@@ -87,6 +88,8 @@ pub struct Attention {
     /// Ranks that share the keys of a tile.
     parts: usize,
     operands: usize,
+    /// What multiplies where it is not the host's engine.
+    blocks: Option<Blocks<MatMulF32F32F32>>,
 }
 
 /// Where keys or values are.
@@ -135,6 +138,16 @@ impl Attention {
         if self.streams() { STREAM_KEYS } else { TILE_KEYS }
     }
 
+    /// Keys of the longest block.
+    fn most_keys(&self) -> usize {
+        self.dims.keys.min(self.block_keys())
+    }
+
+    /// Elements from one row of a tile of scores to the next, for blocks of `keys` keys.
+    fn pitch(&self, keys: usize) -> usize {
+        self.blocks.map_or(keys, |blocks| keys.next_multiple_of(blocks.columns()))
+    }
+
     /// Tiles of one sequence: of heads, of queries.
     fn tiles(&self) -> [usize; 2] {
         [self.dims.heads / self.tile_heads(), self.dims.queries.div_ceil(TILE_ROWS)]
@@ -164,7 +177,7 @@ impl Attention {
     }
 
     /// Divides by the sums and stores.
-    fn finish(&self, io: &Io<'_>, unit: &Unit, tile: &Tile<'_>) {
+    fn finish(&self, worker: &Worker<'_>, io: &Io<'_>, unit: &Unit, tile: &Tile<'_>) {
         let width = self.dims.value_head;
         for row in 0..unit.rows() {
             let (head, query) = unit.row(row);
@@ -177,44 +190,23 @@ impl Attention {
                 Sink::Operand(index) => Some(io.input::<f32>(index)[head]),
             };
             let (acc, max, sum) = (&tile.acc[row * width..][..width], tile.max[row], tile.sum[row]);
-            Finish { out, acc, max, sum, sink, undefined: self.undefined_row }.dispatch();
+            Finish { out, acc, max, sum, sink, undefined: self.undefined_row }.run(worker);
         }
-    }
-}
-
-impl fmt::Display for Attention {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let d = &self.dims;
-        write!(
-            f,
-            "attention b={} h={}/{} s={} t={} d={}/{}",
-            d.batch, d.heads, d.kv_heads, d.queries, d.keys, d.head, d.value_head
-        )?;
-        if self.causal {
-            write!(f, " causal")?;
-        }
-        if self.k.is_staged() {
-            write!(f, " cache={:?}", self.k.format)?;
-        }
-        if self.parts > 1 {
-            write!(f, " parts={}", self.parts)?;
-        }
-        Ok(())
     }
 }
 
 impl Driver for Attention {
     fn scratch(&self) -> usize {
-        Tile::parts(self).into_iter().map(Scratch::bytes::<f32>).sum()
+        Tile::scratch(self)
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
-        let mut tile = Tile::new(self, io, scratch);
+        let mut tile = Tile::new(self, worker, io, scratch);
         if self.parts == 1 {
             for index in worker.share(self.units(), 1) {
                 let unit = self.unit(io, index)?;
                 tile.run(&unit)?;
-                self.finish(io, &unit, &tile);
+                self.finish(worker, io, &unit, &tile);
             }
             return Ok(());
         }
@@ -229,7 +221,7 @@ impl Driver for Attention {
         for index in worker.share(self.units(), 1) {
             let unit = self.unit(io, index)?;
             partials.merge(index, &mut tile, unit.rows());
-            self.finish(io, &unit, &tile);
+            self.finish(worker, io, &unit, &tile);
         }
         Ok(())
     }

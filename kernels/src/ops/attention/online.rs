@@ -6,11 +6,18 @@ use rten_simd::{Isa, Simd, SimdIterable, SimdOp, SimdUnaryOp};
 use rten_vecmath::{Exp, Tanh};
 
 use super::UndefinedRow;
+use crate::host::vectorised;
+use crate::rt::Worker;
+use crate::ukr::binary_f32::Function;
+use crate::ukr::reduce_f32::Reduction;
+use crate::ukr::unary_f32;
+use crate::vector;
 
 /// Folds a block of scores into the running softmax of each row.
 pub(super) struct Fold<'a> {
-    /// `rows x cols` scores; replaced by `exp(score - max)`.
+    /// `rows x cols` scores, rows `pitch` apart; replaced by `exp(score - max)`.
     pub scores: &'a mut [f32],
+    pub pitch: usize,
     pub cols: usize,
     /// Largest score of each row so far.
     pub max: &'a mut [f32],
@@ -20,6 +27,33 @@ pub(super) struct Fold<'a> {
     pub acc: &'a mut [f32],
 }
 
+impl Fold<'_> {
+    pub fn run(mut self, worker: &Worker<'_>) {
+        if self.in_vectors(worker).is_none() {
+            self.dispatch();
+        }
+    }
+
+    /// `None` when the worker's core has no vectors.
+    fn in_vectors(&mut self, worker: &Worker<'_>) -> Option<()> {
+        let multiply = vector::Binary::new(worker, Function::Mul)?;
+        let width = self.acc.len() / self.max.len();
+        for row in 0..self.max.len() {
+            let scores = &mut self.scores[row * self.pitch..][..self.cols];
+            let [_, greatest] = vector::reduce(worker, Reduction::Extremes, scores, 0.0)?;
+            let new_max = (greatest as f32).max(self.max[row]);
+            let base = finite_base(new_max);
+            let rescale = (self.max[row] - base).exp();
+            self.sum[row] = self.sum[row] * rescale + vector::exp_sum(worker, scores, base)? as f32;
+            self.max[row] = new_max;
+            if rescale != 1.0 {
+                multiply.map_in_place(&mut self.acc[row * width..][..width], &[rescale]);
+            }
+        }
+        Some(())
+    }
+}
+
 impl SimdOp for Fold<'_> {
     type Output = ();
 
@@ -27,8 +61,9 @@ impl SimdOp for Fold<'_> {
     fn eval<I: Isa>(self, isa: I) {
         let ops = isa.f32();
         let width = self.acc.len() / self.max.len();
-        let rows = self.scores.chunks_exact_mut(self.cols).zip(self.max).zip(self.sum);
+        let rows = self.scores.chunks_exact_mut(self.pitch).zip(self.max).zip(self.sum);
         for (row, ((scores, max), sum)) in rows.enumerate() {
+            let scores = &mut scores[..self.cols];
             let new_max = row_max(ops, scores).max(*max);
             let base = finite_base(new_max);
             let rescale = (*max - base).exp();
@@ -92,11 +127,8 @@ pub(super) struct Finish<'a> {
     pub undefined: UndefinedRow,
 }
 
-impl SimdOp for Finish<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn eval<I: Isa>(self, isa: I) {
+impl Finish<'_> {
+    pub fn run(self, worker: &Worker<'_>) {
         let (factor, sum) = match self.sink {
             None => (1.0, self.sum),
             Some(sink) => {
@@ -106,11 +138,8 @@ impl SimdOp for Finish<'_> {
             }
         };
         if sum > 0.0 {
-            let ops = isa.f32();
-            let inverse = ops.splat(factor / sum);
             self.out.copy_from_slice(self.acc);
-            simd_apply::<_, _, _, 2>(ops, self.out, |x| ops.mul(x, inverse));
-            return;
+            return scale(worker, self.out, factor / sum);
         }
         let hidden = sum == 0.0;
         self.out.fill(match self.undefined {
@@ -127,13 +156,23 @@ pub(super) fn finite_base(max: f32) -> f32 {
     if max == f32::NEG_INFINITY { 0.0 } else { max }
 }
 
+/// Replaces each `x` by `factor * x`.
+pub(super) fn scale(worker: &Worker<'_>, values: &mut [f32], factor: f32) {
+    match vector::Binary::new(worker, Function::Mul) {
+        Some(multiply) => multiply.map_in_place(values, &[factor]),
+        None => vectorised(
+            #[inline(always)]
+            || values.iter_mut().for_each(|x| *x *= factor),
+        ),
+    }
+}
+
 /// Replaces each `x` by `cap * tanh(x / cap)`.
-pub(super) fn softcap(scores: &mut [f32], cap: f32) {
-    for x in scores.iter_mut() {
-        *x /= cap;
+pub(super) fn softcap(worker: &Worker<'_>, scores: &mut [f32], cap: f32) {
+    scale(worker, scores, 1.0 / cap);
+    match vector::Unary::new(worker, unary_f32::Function::Tanh, [0.0; 2]) {
+        Some(tanh) => tanh.map_in_place(scores),
+        None => Tanh {}.map_mut(scores),
     }
-    Tanh {}.map_mut(scores);
-    for x in scores {
-        *x *= cap;
-    }
+    scale(worker, scores, cap);
 }

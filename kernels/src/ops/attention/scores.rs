@@ -47,7 +47,7 @@ impl Driver for Scores {
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
         let d = &self.attention.dims;
         let block = self.attention.block_keys();
-        let mut tile = Tile::new(&self.attention, io, scratch);
+        let mut tile = Tile::new(&self.attention, worker, io, scratch);
         for index in worker.share(self.attention.units(), 1) {
             let unit = self.attention.unit(io, index)?;
             let row_at = |row: usize| {
@@ -58,10 +58,11 @@ impl Driver for Scores {
             for start in (0..d.keys).step_by(block) {
                 let cols = block.min(d.keys - start);
                 tile.score(&unit, start, cols, self.stage)?;
-                for (row, scores) in tile.scores.chunks_exact(cols).take(unit.rows()).enumerate() {
+                let rows = tile.scores.chunks_exact(self.attention.pitch(cols)).take(unit.rows());
+                for (row, scores) in rows.enumerate() {
                     let at = row_at(row) + start;
                     // SAFETY: rows are disjoint, and each unit belongs to one rank.
-                    unsafe { io.output::<f32>(0).range(at..at + cols) }.copy_from_slice(scores);
+                    unsafe { io.output::<f32>(0).range(at..at + cols) }.copy_from_slice(&scores[..cols]);
                 }
             }
             if self.stage == ScoreStage::Weights {

@@ -6,14 +6,18 @@ use rten_simd::SimdOp;
 use rten_tensor::{Matrix, MatrixLayout};
 use smallvec::SmallVec;
 
-use super::cache::head_scales;
+use super::chip::Chip;
 use super::online::{self, Fold};
-use super::stream::{Dots, Rows, WeightedSums};
-use super::{Attention, ScoreStage, Source, Span, Strided};
+use super::operand::{Block, Operand};
+use super::stream::{Dots, WeightedSums};
+use super::{Attention, ScoreStage, Span, Strided};
 use crate::driver::RunError;
 use crate::host::{gemm_f32, matrix};
 use crate::mem::Scratch;
+use crate::rt::Worker;
 use crate::tape::Io;
+use crate::ukr::binary_f32::Function;
+use crate::vector;
 
 /// The query rows of a tile: `queries` from position `first` on of each of `heads` heads that share keys and values, and
 /// the keys that they are to see.
@@ -41,37 +45,55 @@ impl Unit {
 /// The operands of a run and one rank's scratch.
 pub(super) struct Tile<'a> {
     attention: &'a Attention,
+    worker: &'a Worker<'a>,
     q: &'a [f32],
     k: Operand<'a>,
     v: Operand<'a>,
     biases: SmallVec<[(Strided, &'a [f32]); 2]>,
     /// The query rows, one after the other.
     queries: &'a mut [f32],
+    /// Rows are [`Attention::pitch`] apart.
     pub scores: &'a mut [f32],
     /// A block of keys or values of a cache that is not in f32.
     stage: &'a mut [f32],
     pub acc: &'a mut [f32],
     pub max: &'a mut [f32],
     pub sum: &'a mut [f32],
+    /// What multiplies where it is not the host's engine.
+    chip: Option<Chip<'a>>,
 }
 
 impl<'a> Tile<'a> {
     /// Elements of the parts of [`Tile`] that are scratch, in their order.
-    pub fn parts(attention: &Attention) -> [usize; 6] {
+    fn parts(attention: &Attention) -> [usize; 6] {
         let d = &attention.dims;
         // A lone row counts twice: see `gemm`.
         let rows = attention.tile_rows().max(2);
-        let keys = d.keys.min(attention.block_keys());
+        let keys = attention.most_keys();
         let staged = attention.k.is_staged() || attention.v.is_staged();
         let stage = if staged { keys * d.head.max(d.value_head) } else { 0 };
-        [rows * d.head, rows * keys, stage, rows * d.value_head, rows, rows]
+        [rows * d.head, rows * attention.pitch(keys), stage, rows * d.value_head, rows, rows]
     }
 
-    pub fn new(attention: &'a Attention, io: &Io<'a>, scratch: &'a mut [u8]) -> Self {
+    /// Elements of the parts of [`Chip`].
+    fn chip_parts(attention: &Attention) -> [usize; 4] {
+        let parts = |blocks| Chip::parts(blocks, attention, attention.tile_rows(), attention.most_keys());
+        attention.blocks.map_or([0; 4], parts)
+    }
+
+    /// Bytes of scratch.
+    pub fn scratch(attention: &Attention) -> usize {
+        let parts = Self::parts(attention).into_iter().chain(Self::chip_parts(attention));
+        parts.map(Scratch::bytes::<f32>).sum()
+    }
+
+    pub fn new(attention: &'a Attention, worker: &'a Worker<'a>, io: &Io<'a>, scratch: &'a mut [u8]) -> Self {
         let mut scratch = Scratch::new(scratch);
         let [queries, scores, stage, acc, max, sum] = Self::parts(attention).map(|len| scratch.take(len));
+        let chip = attention.blocks.map(|blocks| Chip::new(blocks, Self::chip_parts(attention), &mut scratch));
         Self {
             attention,
+            worker,
             q: io.input(0),
             k: Operand::new(&attention.k, io, 1),
             v: Operand::new(&attention.v, io, 2),
@@ -82,6 +104,7 @@ impl<'a> Tile<'a> {
             acc,
             max,
             sum,
+            chip,
         }
     }
 
@@ -109,6 +132,11 @@ impl<'a> Tile<'a> {
                 _ => to.iter_mut().enumerate().for_each(|(col, x)| *x = self.q[from + col * at.col]),
             }
         }
+        if let Some(chip) = &mut self.chip {
+            let queries = &mut self.queries[..unit.rows() * width];
+            online::scale(self.worker, queries, self.attention.scale);
+            chip.take_queries(self.worker, queries, [unit.rows(), width]);
+        }
     }
 
     /// Folds the keys `start..start + cols` into the rows.
@@ -116,10 +144,15 @@ impl<'a> Tile<'a> {
         let attention = self.attention;
         let (rows, width) = (unit.rows(), attention.dims.value_head);
         self.score(unit, start, cols, ScoreStage::Biased)?;
-        let scores = &mut self.scores[..rows * cols];
+        let pitch = attention.pitch(cols);
+        let scores = &mut self.scores[..rows * pitch];
         let (max, sum, acc) = (&mut self.max[..rows], &mut self.sum[..rows], &mut self.acc[..rows * width]);
-        Fold { scores: &mut *scores, cols, max, sum, acc: &mut *acc }.dispatch();
-        let v = self.v.block(unit, width, start, cols, self.stage);
+        Fold { scores: &mut *scores, pitch, cols, max, sum, acc: &mut *acc }.run(self.worker);
+        let v = self.v.block(self.worker, unit, width, start, cols, self.stage);
+        if let Some(chip) = &mut self.chip {
+            chip.add_values(self.worker, &v, [rows, cols, width], (&*scores, pitch), acc);
+            return Ok(());
+        }
         if attention.streams() && v.strides[1] == 1 {
             WeightedSums { weights: scores, keys: cols, v: v.rows(width), acc }.dispatch();
             return Ok(());
@@ -131,20 +164,26 @@ impl<'a> Tile<'a> {
     pub fn score(&mut self, unit: &Unit, start: usize, cols: usize, stage: ScoreStage) -> Result<(), RunError> {
         self.products(unit, start, cols)?;
         let attention = self.attention;
-        let scores = &mut self.scores[..unit.rows() * cols];
+        let pitch = attention.pitch(cols);
+        let scores = &mut self.scores[..unit.rows() * pitch];
         if attention.softcap != 0.0 && stage >= ScoreStage::Capped {
-            online::softcap(scores, attention.softcap);
+            online::softcap(self.worker, scores, attention.softcap);
         }
         if stage < ScoreStage::Biased {
             return Ok(());
         }
-        for (row, scores) in scores.chunks_exact_mut(cols).enumerate() {
-            let (head, query) = unit.row(row);
+        let add = vector::Binary::new(self.worker, Function::Add);
+        for (row, scores) in scores.chunks_exact_mut(pitch).enumerate() {
+            let (scores, (head, query)) = (&mut scores[..cols], unit.row(row));
             let inside = |key: usize| key.saturating_sub(start).min(cols);
             // A bias may end where the sequence does.
             let filled = inside(unit.span.keys);
             for (bias, data) in self.biases.iter().filter(|_| filled > 0) {
-                bias.add_row(data, unit.batch, head, query, start, &mut scores[..filled]);
+                let data = &data[bias.at(unit.batch, head, query) + start * bias.col..];
+                match &add {
+                    Some(add) if bias.col == 1 => add.map_in_place(&mut scores[..filled], &data[..filled]),
+                    _ => bias.add_row(data, &mut scores[..filled]),
+                }
             }
             let visible = attention.visible(unit.span, query);
             scores[..inside(visible.start)].fill(f32::NEG_INFINITY);
@@ -157,7 +196,11 @@ impl<'a> Tile<'a> {
     fn products(&mut self, unit: &Unit, start: usize, cols: usize) -> Result<(), RunError> {
         let attention = self.attention;
         let (rows, width) = (unit.rows(), attention.dims.head);
-        let k = self.k.block(unit, width, start, cols, self.stage);
+        let k = self.k.block(self.worker, unit, width, start, cols, self.stage);
+        if let Some(chip) = &mut self.chip {
+            chip.score(self.worker, &k, [rows, width, cols], self.scores, attention.pitch(cols));
+            return Ok(());
+        }
         if attention.streams() && k.strides[1] == 1 {
             let (q, scores) = (&self.queries[..rows * width], &mut self.scores[..rows * cols]);
             Dots { q, k: k.rows(width), keys: cols, scale: attention.scale, scores }.dispatch();
@@ -165,65 +208,6 @@ impl<'a> Tile<'a> {
         }
         let k = Block { strides: [k.strides[1], k.strides[0]], ..k };
         gemm(self.scores, self.queries, [rows, width], k.matrix([width, cols]), attention.scale, 0.0)
-    }
-}
-
-/// Keys or values of a run.
-struct Operand<'a> {
-    source: &'a Source,
-    /// Elements in f32, else `bytes`.
-    data: &'a [f32],
-    bytes: &'a [u8],
-    scales: &'a [f32],
-}
-
-/// Rows of one head, in place or unpacked.
-struct Block<'a> {
-    data: &'a [f32],
-    /// From row to row and from column to column.
-    strides: [usize; 2],
-}
-
-impl<'a> Operand<'a> {
-    fn new(source: &'a Source, io: &Io<'a>, index: usize) -> Self {
-        let scales = source.scales.map_or(&[][..], |index| io.input(index));
-        match source.is_staged() {
-            true => Self { source, data: &[], bytes: io.input(index), scales },
-            false => Self { source, data: io.input(index), bytes: &[], scales },
-        }
-    }
-
-    /// Rows `start..start + rows` of the unit's head.
-    fn block<'s>(&self, unit: &Unit, width: usize, start: usize, rows: usize, stage: &'s mut [f32]) -> Block<'s>
-    where
-        'a: 's,
-    {
-        let Source { at, format, group, .. } = self.source;
-        let head = unit.head / group;
-        let first = at.at(unit.batch, head, start);
-        if width == 0 {
-            return Block { data: &[], strides: [0, 1] };
-        }
-        if !self.source.is_staged() {
-            return Block { data: &self.data[first..], strides: [at.row, at.col] };
-        }
-        let scales = head_scales(self.scales, head, width);
-        let stage = &mut stage[..rows * width];
-        for (row, to) in stage.chunks_exact_mut(width).enumerate() {
-            let bytes = &self.bytes[format.bytes(first + row * at.row)..][..format.bytes(width)];
-            format.unpack(bytes, scales, to);
-        }
-        Block { data: stage, strides: [width, 1] }
-    }
-}
-
-impl<'a> Block<'a> {
-    fn rows(&self, width: usize) -> Rows<'a> {
-        Rows { data: self.data, stride: self.strides[0], width }
-    }
-
-    fn matrix(&self, shape: [usize; 2]) -> Matrix<'a> {
-        matrix(if shape.contains(&0) { &[] } else { self.data }, shape, self.strides)
     }
 }
 

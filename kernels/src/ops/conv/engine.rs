@@ -61,7 +61,7 @@ impl Engine {
     /// Packs filters, row-major `[rows, depth]`.
     pub fn pack(self, filters: &[f32], depth: usize, packed: &mut [f32]) {
         let rows = filters.len().checked_div(depth).unwrap_or(0);
-        self.0.left(Rows::contiguous(filters, rows, depth), packed);
+        self.0.left(None, Rows::contiguous(filters, rows, depth), packed);
     }
 
     /// Bytes of [`Buffers`] for blocks of `rows` filters.
@@ -101,7 +101,7 @@ impl Engine {
             columns::gather(image, window, positions, 0.0, columns);
             Rows { data: columns, rows, k: depth, strides: [1, rows] }
         };
-        self.0.with_strip(strip, packed_strip, |strip| job(&strip, packed_rows, tile))
+        self.0.with_strip(None, strip, packed_strip, |strip| job(&strip, packed_rows, tile))
     }
 
     /// `tile = group[rows] x strip` for a block of rows. Returns the numbers of a row of `tile`.
@@ -125,7 +125,7 @@ impl Engine {
             (Group::Blocks(packed, block), _) => Left::Blocks(filters::block(packed, self, &rows, depth, block)),
             (Group::Rows(plain), _) => {
                 let part = &plain[rows.start * depth..rows.end * depth];
-                self.0.left(Rows::contiguous(part, rows.len(), depth), packed_rows)
+                self.0.left(Some(worker), Rows::contiguous(part, rows.len(), depth), packed_rows)
             }
         };
         self.0.multiply(worker, &left, strip, [rows.len(), columns, depth], 1.0, tile)

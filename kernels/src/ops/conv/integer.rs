@@ -89,13 +89,13 @@ impl Driver for ConvInt {
             for product in share.start / strips..share.end.div_ceil(strips) {
                 let part = Part { product, rows: rows.clone() };
                 let bytes = self.read_filters(&part, io, unsigned, &mut sides);
-                let left = engine.left(self.halved(), bytes, [rows.len(), depth], packed_rows);
+                let left = engine.left(worker, self.halved(), bytes, [rows.len(), depth], packed_rows);
                 let own = share.start.max(product * strips)..share.end.min((product + 1) * strips);
                 for index in own {
                     let first = index % strips * strip;
                     let positions = first..(first + strip).min(positions);
                     let columns = self.read_columns(product, &positions, io, columns, &mut sides);
-                    let width = engine.with_strip(columns, packed_strip, |strip| {
+                    let width = engine.with_strip(None, columns, packed_strip, |strip| {
                         engine.multiply(worker, &left, &strip, [rows.len(), positions.len(), depth], tile)
                     })?;
                     self.store(&part, positions, &sides, tile, width, io);

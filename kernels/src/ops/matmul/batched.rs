@@ -100,10 +100,10 @@ impl BatchedMatMul {
         let [a_offset, b_offset] = offsets[product];
         let a = Rows { data: &io.input::<f32>(0)[a_offset..], rows: m, k, strides: a_strides };
         let b = Rows { data: &io.input::<f32>(1)[b_offset..], rows: n, k, strides: [b_strides[1], b_strides[0]] };
-        engine.with_strip(b.part(columns.start, columns.len()), right, |strip| {
+        engine.with_strip(Some(worker), b.part(columns.start, columns.len()), right, |strip| {
             for start in rows.clone().step_by(engine.rows()) {
                 let rows = start..(start + engine.rows()).min(rows.end);
-                let left = engine.left(a.part(rows.start, rows.len()), left);
+                let left = engine.left(Some(worker), a.part(rows.start, rows.len()), left);
                 let shape = [rows.len(), columns.len(), k];
                 let width = engine.multiply(worker, &left, &strip, shape, self.alpha, tile)?;
                 let rows = product * m + rows.start..product * m + rows.end;

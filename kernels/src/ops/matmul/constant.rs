@@ -75,11 +75,11 @@ impl Driver for MatMul {
             let left = match self.engine {
                 Engine::Half(_) => {
                     let a = Rows { data: io.input::<f16>(0), rows: m, k, strides };
-                    self.engine.left_half(a.part(rows.start, rows.len()), packed)
+                    self.engine.left_half(worker, a.part(rows.start, rows.len()), packed)
                 }
                 _ => {
                     let a = Rows { data: io.input::<f32>(0), rows: m, k, strides };
-                    self.engine.left(a.part(rows.start, rows.len()), packed)
+                    self.engine.left(Some(worker), a.part(rows.start, rows.len()), packed)
                 }
             };
             for first in share.clone().step_by(self.engine.strips()) {

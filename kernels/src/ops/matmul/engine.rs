@@ -119,22 +119,22 @@ impl Engine {
         }
     }
 
-    /// Rows of an f32 left-hand side.
-    pub fn left<'a>(self, rows: Rows<'a, f32>, packed: &'a mut [f32]) -> Left<'a> {
+    /// Rows of an f32 left-hand side, packed by a worker or before there is one.
+    pub fn left<'a>(self, worker: Option<&Worker<'_>>, rows: Rows<'a, f32>, packed: &'a mut [f32]) -> Left<'a> {
         match self {
             Self::Host | Self::Half(_) => Left::Host(host::matrix(rows.data, [rows.rows, rows.k], rows.strides)),
             Self::Blocks(blocks) => {
-                blocks.pack_left(rows, packed);
+                blocks.pack_left(worker, rows, packed);
                 Left::Blocks(packed)
             }
         }
     }
 
     /// Rows of an f16 left-hand side, for the engine that reads them.
-    pub fn left_half<'a>(self, rows: Rows<'a, f16>, packed: &'a mut [f32]) -> Left<'a> {
+    pub fn left_half<'a>(self, worker: &Worker<'_>, rows: Rows<'a, f16>, packed: &'a mut [f32]) -> Left<'a> {
         let packed: &mut [f16] = bytemuck::cast_slice_mut(packed);
         if let Self::Half(blocks) = self {
-            blocks.pack_left(rows, packed);
+            blocks.pack_left(Some(worker), rows, packed);
         }
         Left::Half(packed)
     }
@@ -149,7 +149,13 @@ impl Engine {
     }
 
     /// Calls `job` with a strip packed from `columns`, which has them as rows.
-    pub fn with_strip<R>(self, columns: Rows<'_, f32>, packed: &mut [f32], job: impl FnOnce(Strip<'_>) -> R) -> R {
+    pub fn with_strip<R>(
+        self,
+        worker: Option<&Worker<'_>>,
+        columns: Rows<'_, f32>,
+        packed: &mut [f32],
+        job: impl FnOnce(Strip<'_>) -> R,
+    ) -> R {
         match self {
             Self::Host | Self::Half(_) => {
                 let [column, depth] = columns.strides;
@@ -160,7 +166,7 @@ impl Engine {
                 result
             }
             Self::Blocks(blocks) => {
-                blocks.pack_right(columns, packed);
+                blocks.pack_right(worker, columns, packed);
                 job(Strip::Blocks(&packed[..blocks.panel_len(columns.k)]))
             }
         }

@@ -101,7 +101,7 @@ impl Driver for BatchedMatMulInt {
             let has_zero_points = self.read_right(&part, io, &mut buffers);
             let (signed, packed) = (std::mem::take(&mut buffers.signed), std::mem::take(&mut buffers.packed_right));
             let columns = Rows { data: &*signed, rows: part.columns.len(), k, strides: [1, part.columns.len()] };
-            engine.with_strip(columns, packed, |strip| {
+            engine.with_strip(Some(worker), columns, packed, |strip| {
                 self.run_strip(worker, &part, &strip, has_zero_points, io, &mut buffers)
             })?;
             (buffers.signed, buffers.packed_right) = (signed, packed);
@@ -152,7 +152,7 @@ impl BatchedMatMulInt {
             let a = self.left.unsigned(bytes, buffers.unsigned);
             self.left.read_zero_points(&out_rows, a_zero_points, buffers.a_zero_points);
             row_sums(a, k, &buffers.a_zero_points[..rows.len()], buffers.row_sums);
-            let left = engine.left(strip.halved(), a, [rows.len(), k], buffers.packed_left);
+            let left = engine.left(worker, strip.halved(), a, [rows.len(), k], buffers.packed_left);
             let width = engine.multiply(worker, &left, strip, [rows.len(), columns.len(), k], buffers.tile)?;
             left.give_back();
             let sums = Sums {

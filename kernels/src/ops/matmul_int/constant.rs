@@ -155,7 +155,7 @@ impl MatMulInt {
         if !self.b_zero_points.is_empty() {
             row_sums(a, k, &buffers.a_zero_points[..rows.len()], buffers.row_sums);
         }
-        let left = self.engine.left(self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
+        let left = self.engine.left(worker, self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
         for first in share.clone().step_by(self.engine.strips()) {
             let strips = first..(first + self.engine.strips()).min(share.end);
             let columns = strips.start * strip..(strips.end * strip).min(n);

@@ -121,11 +121,18 @@ impl Engine {
     }
 
     /// Packs `a`, row-major `[rows, k]`; `halved` when a strip that it is to be multiplied with says so.
-    pub fn left<'a>(self, halved: bool, a: &[u8], [rows, k]: [usize; 2], packed: &'a mut [u8]) -> Left<'a> {
+    pub fn left<'a>(
+        self,
+        worker: &Worker<'_>,
+        halved: bool,
+        a: &[u8],
+        [rows, k]: [usize; 2],
+        packed: &'a mut [u8],
+    ) -> Left<'a> {
         match self {
             Self::Host => Left::Host(HostRows::pack(a, k, halved, packed)),
             Self::Blocks(blocks) => {
-                blocks.pack_left(Rows::contiguous(a, rows, k), packed);
+                blocks.pack_left(Some(worker), Rows::contiguous(a, rows, k), packed);
                 Left::Blocks(packed)
             }
         }
@@ -148,7 +155,13 @@ impl Engine {
     }
 
     /// Calls `job` with a strip packed from `columns`, which has them as rows.
-    pub fn with_strip<R>(self, columns: Rows<'_, i8>, packed: &mut [i8], job: impl FnOnce(Strip<'_>) -> R) -> R {
+    pub fn with_strip<R>(
+        self,
+        worker: Option<&Worker<'_>>,
+        columns: Rows<'_, i8>,
+        packed: &mut [i8],
+        job: impl FnOnce(Strip<'_>) -> R,
+    ) -> R {
         match self {
             Self::Host => {
                 let [column, depth] = columns.strides;
@@ -159,7 +172,7 @@ impl Engine {
                 result
             }
             Self::Blocks(blocks) => {
-                blocks.pack_right(columns, packed);
+                blocks.pack_right(worker, columns, packed);
                 job(Strip::Blocks(&packed[..blocks.panel_len(columns.k)]))
             }
         }

@@ -53,7 +53,7 @@ impl<'a> DequantizedProducts<'a> {
         };
         for depth in chunks(0..k, Piece::ROWS) {
             let part = Rows { data: &a[depth.start..], rows, k: depth.len(), strides: [k, 1] };
-            blocks.pack_left(part, &mut products.left[blocks.left_len(rows, depth.start)..]);
+            blocks.pack_left(None, part, &mut products.left[blocks.left_len(rows, depth.start)..]);
         }
         products
     }

@@ -19,10 +19,11 @@ fn filled(d: AttentionDims, last: &[i32]) -> [Vec<f32>; 3] {
     [q, k, v]
 }
 
-fn ragged(d: AttentionDims, last: &[i32], window: Option<usize>, ranks: usize) {
+fn ragged(target: &Target, d: AttentionDims, last: &[i32], window: Option<usize>, ranks: usize) {
     let [q, k, v] = filled(d, last);
     let spans = Spans::Last { queries: d.queries, capacity: d.keys, counted: false };
     let mut attention = dense(d, [Order::Bsnh, Order::Bnsh, Order::Bnsh], Order::Bsnh, 0.3)
+        .on(target)
         .spans(spans)
         .by_position(true)
         .shared_by(ranks, d.keys);
@@ -54,9 +55,10 @@ fn ragged_sequences_read_nothing_beyond_their_ends() {
     let shapes = [([2, 2], 32, 1), ([9, 3], 64, 2), ([5, 1], 80, 3), ([6, 2], 32, 17), ([3, 3], 256, 1)];
     for (heads, width, queries) in shapes.into_iter().chain([([1, 1], 8, TILE_ROWS + 1)]) {
         let d = dims(3, heads, queries, KEYS, [width, width]);
-        for ranks in [1, 2, 5] {
-            ragged(d, &[KEYS as i32 - 1, 0, 300], None, ranks);
-            ragged(d, &[299, 4, 70], Some(9), ranks);
+        for (target, ranks) in [1, 2, 5].into_iter().flat_map(|ranks| targets(ranks).map(move |target| (target, ranks)))
+        {
+            ragged(target, d, &[KEYS as i32 - 1, 0, 300], None, ranks);
+            ragged(target, d, &[299, 4, 70], Some(9), ranks);
         }
     }
 }
@@ -153,7 +155,7 @@ fn packed(format: CacheFormat, data: &[f32], width: usize, keys: usize, scales: 
 
 #[test]
 fn caches_of_every_format_are_read() {
-    for (queries, ranks) in [(1, 2), (3, 1), (40, 3)] {
+    for (queries, ranks) in [(1, 2), (3, 1), (40, 3), (17, 2)] {
         let d = dims(2, [6, 2], queries, 200, [32, 64]);
         let [q, k, v] = inputs(d);
         let channel = |width: usize| values(2 * width, 9).iter().map(|x| 0.01 + x.abs() * 0.1).collect::<Vec<f32>>();
@@ -168,7 +170,10 @@ fn caches_of_every_format_are_read() {
                 if format.is_scaled() {
                     operands.extend([bytemuck::cast_slice(&k_scales), bytemuck::cast_slice(&v_scales)]);
                 }
-                compare(&attention, [&q, &k, &v], &run(&attention, ranks, &operands), &|_| 0.0);
+                for target in targets(ranks) {
+                    let out = run(&attention.clone().on(target), ranks, &operands);
+                    compare(&attention, [&q, &k, &v], &out, &|_| 0.0);
+                }
             }
         }
     }
@@ -196,12 +201,13 @@ fn formats_round_to_the_nearest_level() {
 
 #[test]
 fn scores_of_every_stage() {
-    for (queries, keys) in [(2, 5), (20, TILE_KEYS + 7)] {
+    let sizes = [(2, 5), (20, TILE_KEYS + 7)];
+    for (target, (queries, keys)) in TARGETS.iter().flat_map(|target| sizes.map(|sizes| (target, sizes))) {
         let d = dims(1, [4, 2], queries, keys, [8, 8]);
         let [q, k, v] = inputs(d);
         let bias = values(keys, 4);
         let at = Strided { offset: 0, batch: 0, head: 0, row: 0, col: 1 };
-        let attention = dense(d, [Order::Bnsh; 3], Order::Bnsh, 0.5).bias(at).softcap(0.8).causal(-1);
+        let attention = dense(d, [Order::Bnsh; 3], Order::Bnsh, 0.5).on(target).bias(at).softcap(0.8).causal(-1);
         let operands = [&q, &k, &v, &bias].map(|data| bytemuck::cast_slice(data));
         let score = |row: usize, key: usize, stage: ScoreStage| {
             let (q, k) = (&q[row * 8..][..8], &k[(row / queries / 2 * keys + key) * 8..][..8]);

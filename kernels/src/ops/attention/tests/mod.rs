@@ -1,5 +1,13 @@
 use super::*;
+use crate::isa::{CoreKind, Target};
 use crate::{reference, testing};
+
+const TARGETS: [Target; 3] = [Target::host(1), Target::k1(), Target::k3()];
+
+/// What is tested on so many ranks: the kernels of chips, slow here, on two only.
+fn targets(ranks: usize) -> impl Iterator<Item = &'static Target> {
+    TARGETS.iter().filter(move |target| target.core == CoreKind::Host || ranks == 2)
+}
 
 /// Deterministic values in -1..1.
 fn values(len: usize, seed: u64) -> Vec<f32> {
@@ -38,8 +46,8 @@ fn check(attention: &Attention, q: &[f32], k: &[f32], v: &[f32], biases: &[&[f32
     check_visible(attention, [q, k, v], biases, ranks, &|_, _, _| true);
 }
 
-/// Runs `attention` and compares it with the reference, where a query of a sequence sees only some keys. Undefined rows must
-/// be NaN.
+/// Runs `attention` on the targets and compares it with the reference, where a query of a sequence sees only some keys.
+/// Undefined rows must be NaN.
 fn check_visible(
     attention: &Attention,
     [q, k, v]: [&[f32]; 3],
@@ -48,12 +56,14 @@ fn check_visible(
     visible: &dyn Fn(usize, usize, usize) -> bool,
 ) {
     let inputs: Vec<&[u8]> = [q, k, v].iter().chain(biases).map(|data| bytemuck::cast_slice(data)).collect();
-    let out = run(attention, ranks, &inputs);
-    compare(attention, [q, k, v], &out, &|at: [usize; 4]| {
-        let terms = attention.biases.iter().zip(biases);
-        let sum: f32 = terms.map(|((_, bias), data)| data[bias.at(at[0], at[1], at[2]) + at[3] * bias.col]).sum();
-        if visible(at[0], at[2], at[3]) { f64::from(sum) } else { f64::NEG_INFINITY }
-    });
+    for target in targets(ranks) {
+        let out = run(&attention.clone().on(target), ranks, &inputs);
+        compare(attention, [q, k, v], &out, &|at: [usize; 4]| {
+            let terms = attention.biases.iter().zip(biases);
+            let sum: f32 = terms.map(|((_, bias), data)| data[bias.at(at[0], at[1], at[2]) + at[3] * bias.col]).sum();
+            if visible(at[0], at[2], at[3]) { f64::from(sum) } else { f64::NEG_INFINITY }
+        });
+    }
 }
 
 fn run(attention: &Attention, ranks: usize, inputs: &[&[u8]]) -> Vec<f32> {
@@ -175,7 +185,7 @@ fn undefined_rows_are_nan_or_zero() {
     q[2 * d.head] = f32::NAN;
     let at = Strided { offset: 0, batch: 0, head: 0, row: d.keys, col: 1 };
     let attention = dense(d, [Order::Bsnh; 3], Order::Bsnh, 0.5).bias(at);
-    check(&attention, &q, &k, &v, &[&bias], 1);
+    check(&attention, &q, &k, &v, &[&bias], 2);
     let inputs = [&q, &k, &v, &bias].map(|data| bytemuck::cast_slice(data));
     for (value, nan_stays) in [(UndefinedRow::Zero, false), (UndefinedRow::ZeroIfHidden, true)] {
         let zeroed = attention.clone().undefined_row(value);
