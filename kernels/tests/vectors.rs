@@ -50,17 +50,8 @@ fn unary(function: unary_f32::Function, x: f64, alpha: f64, beta: f64) -> f64 {
         Clip => x.max(alpha).min(beta),
         Erf => erf(x),
         Exp => x.exp(),
-        Gelu => {
-            if x == f64::NEG_INFINITY {
-                -0.0
-            } else {
-                x * normal_below(x)
-            }
-        }
-        GeluTanh => {
-            let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
-            if x == f64::NEG_INFINITY { -0.0 } else { x * sigmoid(2.0 * u) }
-        }
+        Gelu => x * normal_below(x),
+        GeluTanh => x * sigmoid(2.0 * (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x)),
         LeakyRelu => {
             if x < 0.0 {
                 alpha * x
@@ -79,13 +70,7 @@ fn unary(function: unary_f32::Function, x: f64, alpha: f64, beta: f64) -> f64 {
         }
         Sigmoid => sigmoid(x),
         Sqrt => x.sqrt(),
-        Swish => {
-            if x == f64::NEG_INFINITY {
-                -0.0
-            } else {
-                x * sigmoid(alpha * x)
-            }
-        }
+        Swish => x * sigmoid(alpha * x),
         Tanh => x.tanh(),
     }
 }
