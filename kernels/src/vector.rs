@@ -8,14 +8,15 @@ use half::f16;
 
 use crate::rt::Worker;
 use crate::table::{
-    Armed, BINARY_F32, CONVERT_F16_F32, CONVERT_F32_F16, EXP_SUM_F32, Family, NORMALIZE_F32, QUANTIZE_F32_U8,
-    REDUCE_F32, RESCALE_I32_F32, TRANSPOSE, UNARY_F32, Variant,
+    Armed, BINARY_F32, COMPARE_F32, CONVERT_F16_F32, CONVERT_F32_F16, EXP_SUM_F32, Family, NORMALIZE_F32,
+    QUANTIZE_F32_U8, REDUCE_F32, RESCALE_I32_F32, SELECT, TRANSPOSE, UNARY_F32, Variant,
 };
 use crate::ukr::binary_f32::{self, BinaryF32};
+use crate::ukr::compare_f32::{self, CompareF32, Relation};
 use crate::ukr::normalize_f32::{self, NormalizeF32};
 use crate::ukr::reduce_f32::{self, Reduction};
 use crate::ukr::unary_f32::{self, UnaryF32};
-use crate::ukr::{convert_f16_f32, convert_f32_f16, exp_sum_f32, quantize_f32_u8, rescale_i32_f32, transpose};
+use crate::ukr::{convert_f16_f32, convert_f32_f16, exp_sum_f32, quantize_f32_u8, rescale_i32_f32, select, transpose};
 
 pub(crate) use nbits::{dequantize, quantize_groups, unpack};
 pub(crate) use rotate::rotate;
@@ -87,6 +88,49 @@ impl<'w> Binary<'w> {
         let args =
             binary_f32::Args { a: y.as_ptr(), b: b.as_ptr(), y: y.as_mut_ptr(), len, a_repeats: false, b_repeats };
         // SAFETY: as above; `y` may be an operand.
+        unsafe { self.0.call(&args) }
+    }
+}
+
+/// `y = relation(a, b)` as 1 or 0, where an operand of one number repeats.
+pub(crate) struct Compare<'w>(Armed<'w, CompareF32>);
+
+impl<'w> Compare<'w> {
+    pub fn new(worker: &Worker<'w>, relation: Relation) -> Option<Self> {
+        find(worker, COMPARE_F32, relation).map(Self)
+    }
+
+    /// # Panics
+    /// When an operand has neither one number nor as many as `y`, or both have one and `y` more.
+    pub fn map(&self, a: &[f32], b: &[f32], y: &mut [u8]) {
+        let len = y.len();
+        let (a_repeats, b_repeats) = (a.len() != len, b.len() != len);
+        assert!((!a_repeats || a.len() == 1) && (!b_repeats || b.len() == 1) && !(a_repeats && b_repeats));
+        let (a, b, y) = (a.as_ptr(), b.as_ptr(), y.as_mut_ptr());
+        // SAFETY: the assertion makes the operands as long as `Args` wants them.
+        unsafe { self.0.call(&compare_f32::Args { a, b, y, len, a_repeats, b_repeats }) }
+    }
+}
+
+/// `y = condition ? a : b` for elements of some width, where an operand of one element repeats.
+pub(crate) struct Select<'w>(Armed<'w, select::Select>, usize);
+
+impl<'w> Select<'w> {
+    /// For elements of `size` bytes.
+    pub fn new(worker: &Worker<'w>, size: usize) -> Option<Self> {
+        find(worker, SELECT, size).map(|kernel| Self(kernel, size))
+    }
+
+    /// # Panics
+    /// When the elements are of another width, `condition` has not as many as `y`, or an operand neither one nor as many.
+    pub fn map<T: bytemuck::Pod>(&self, condition: &[u8], a: &[T], b: &[T], y: &mut [T]) {
+        let len = y.len();
+        assert_eq!((size_of::<T>(), condition.len()), (self.1, len));
+        let (a_repeats, b_repeats) = (a.len() != len, b.len() != len);
+        assert!((!a_repeats || a.len() == 1) && (!b_repeats || b.len() == 1));
+        let (a, b, y) = (a.as_ptr().cast(), b.as_ptr().cast(), y.as_mut_ptr().cast());
+        let args = select::Args { condition: condition.as_ptr(), a, b, y, len, a_repeats, b_repeats };
+        // SAFETY: the assertions make the operands as long as `Args` wants them.
         unsafe { self.0.call(&args) }
     }
 }
@@ -230,4 +274,13 @@ pub(crate) fn transpose<T: bytemuck::Pod>(
     };
     // SAFETY: the assertion makes both operands long enough.
     find(worker, TRANSPOSE, size_of::<T>()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+}
+
+/// `y` takes every element of `x` that is a multiple of `stride` from its beginning.
+///
+/// # Panics
+/// When `x` is too short.
+pub(crate) fn gather<T: bytemuck::Pod>(worker: &Worker<'_>, x: &[T], stride: usize, y: &mut [T]) -> bool {
+    let len = y.len();
+    transpose(worker, x, stride, y, len, [1, len])
 }

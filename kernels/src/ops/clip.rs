@@ -7,6 +7,8 @@ use crate::host::vectorised;
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::tensor::DType;
+use crate::ukr::unary_f32::Function;
+use crate::vector;
 
 /// `y = min(max(x, low), high)`; inputs: `x` of `len` elements, then `low` and `high`, one element each, as far as there
 /// are. An absent bound is the smallest or largest finite value of the dtype. `high` wins over a larger `low`. NaN in `x`
@@ -43,6 +45,13 @@ impl Clip {
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { io.output::<T>(0).range(share.clone()) };
         let x = &io.input::<T>(0)[share];
+        if self.dtype == DType::F32 {
+            let bounds = [low, high].map(|bound| bytemuck::cast(bound));
+            if let Some(clip) = vector::Unary::new(worker, Function::Clip, bounds) {
+                clip.map(bytemuck::cast_slice(x), bytemuck::cast_slice_mut(y));
+                return Ok(());
+            }
+        }
         vectorised(
             #[inline(always)]
             || {

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 
 use super::broadcast::Broadcast;
 use super::number::{Number, is_number, with_number};
@@ -8,6 +9,8 @@ use crate::host::vectorised;
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::tensor::DType;
+use crate::ukr::compare_f32::Relation;
+use crate::vector;
 
 /// A comparison or a logical operation; the result is a bool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,14 @@ impl Compare {
         let (a, b) = (io.input::<T>(0), io.input::<T>(1));
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { io.output::<u8>(0).range(share.clone()) };
+        if self.dtype == DType::F32
+            && let Some((relation, swaps)) = self.op.relation()
+            && self.plan.repeats() != [true, true]
+            && let Some(vectors) = vector::Compare::new(worker, relation)
+        {
+            let (a, b) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b));
+            return self.compare_in_vectors(&vectors, swaps, share, [a, b], y);
+        }
         let truth = |x: T| x != T::ZERO;
         vectorised(
             #[inline(always)]
@@ -68,6 +79,39 @@ impl Compare {
                 CompareOp::Xor => self.plan.map(share, a, b, y, |a, b| u8::from(truth(a) ^ truth(b))),
             },
         );
+    }
+}
+
+impl Compare {
+    fn compare_in_vectors(
+        &self,
+        vectors: &vector::Compare<'_>,
+        swaps: bool,
+        share: Range<usize>,
+        [a, b]: [&[f32]; 2],
+        y: &mut [u8],
+    ) {
+        let [a_repeats, b_repeats] = self.plan.repeats();
+        self.plan.for_each_row(share, |row, [i, j]| {
+            let len = |repeats: bool| if repeats { 1 } else { row.len() };
+            let (a, b) = (&a[i..i + len(a_repeats)], &b[j..j + len(b_repeats)]);
+            let (first, second) = if swaps { (b, a) } else { (a, b) };
+            vectors.map(first, second, &mut y[row.clone()]);
+        });
+    }
+}
+
+impl CompareOp {
+    /// The relation of f32 that this is, and whether its operands change places.
+    fn relation(self) -> Option<(Relation, bool)> {
+        match self {
+            CompareOp::Equal => Some((Relation::Equal, false)),
+            CompareOp::Less => Some((Relation::Less, false)),
+            CompareOp::LessOrEqual => Some((Relation::LessOrEqual, false)),
+            CompareOp::Greater => Some((Relation::Less, true)),
+            CompareOp::GreaterOrEqual => Some((Relation::LessOrEqual, true)),
+            CompareOp::And | CompareOp::Or | CompareOp::Xor => None,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::host::vectorised;
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::tensor::{DType, Element};
+use crate::vector;
 
 /// `y = condition ? a : b` with NumPy broadcasting; inputs: a bool `condition`, `a` and `b` of any one dtype.
 pub struct Select {
@@ -27,10 +28,37 @@ impl Select {
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { io.output::<T>(0).range(share.clone()) };
         let (condition, a, b) = (io.input::<u8>(0), io.input::<T>(1), io.input::<T>(2));
+        if let Some(vectors) = vector::Select::new(worker, size_of::<T>()) {
+            return self.select_in_vectors(&vectors, share, condition, a, b, y);
+        }
         vectorised(
             #[inline(always)]
             || self.select(share, condition, a, b, y),
         );
+    }
+
+    fn select_in_vectors<T: Element>(
+        &self,
+        vectors: &vector::Select<'_>,
+        share: Range<usize>,
+        condition: &[u8],
+        a: &[T],
+        b: &[T],
+        y: &mut [T],
+    ) {
+        let [one_condition, one_a, one_b] = self.plan.repeats();
+        self.plan.for_each_row(share, |row, [c, i, j]| {
+            let y = &mut y[row];
+            let len = |repeats: bool| if repeats { 1 } else { y.len() };
+            let (a, b) = (&a[i..i + len(one_a)], &b[j..j + len(one_b)]);
+            if !one_condition {
+                return vectors.map(&condition[c..c + len(false)], a, b, y);
+            }
+            match if condition[c] != 0 { a } else { b } {
+                [only] => y.fill(*only),
+                all => y.copy_from_slice(all),
+            }
+        });
     }
 
     #[inline(always)]

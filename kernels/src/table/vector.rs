@@ -3,6 +3,7 @@
 use super::{Variant, riscv};
 use crate::isa::Needs;
 use crate::ukr::binary_f32::{self, BinaryF32};
+use crate::ukr::compare_f32::{CompareF32, Relation};
 use crate::ukr::convert_f16_f32::ConvertF16F32;
 use crate::ukr::convert_f32_f16::ConvertF32F16;
 use crate::ukr::dequantize_i8_f32::DequantizeI8F32;
@@ -13,6 +14,7 @@ use crate::ukr::quantize_f32_u8::QuantizeF32U8;
 use crate::ukr::reduce_f32::{ReduceF32, Reduction};
 use crate::ukr::rescale_i32_f32::RescaleI32F32;
 use crate::ukr::rotate_f32::{Pairs, RotateF32};
+use crate::ukr::select::Select;
 use crate::ukr::transpose::Transpose;
 use crate::ukr::unary_f32::{self, UnaryF32};
 use crate::ukr::unpack_i8::UnpackI8;
@@ -111,6 +113,24 @@ pub static BINARY_F32: &[Variant<BinaryF32>] = &[
     Variant { name: "rvv_div", needs: Needs::RVV, spec: binary_f32::Function::Div, run: riscv!(binary_f32::rvv::div) },
     Variant { name: "rvv_min", needs: Needs::RVV, spec: binary_f32::Function::Min, run: riscv!(binary_f32::rvv::min) },
     Variant { name: "rvv_max", needs: Needs::RVV, spec: binary_f32::Function::Max, run: riscv!(binary_f32::rvv::max) },
+];
+
+pub static COMPARE_F32: &[Variant<CompareF32>] = &[
+    Variant { name: "rvv_equal", needs: Needs::RVV, spec: Relation::Equal, run: riscv!(compare_f32::rvv::equal) },
+    Variant { name: "rvv_less", needs: Needs::RVV, spec: Relation::Less, run: riscv!(compare_f32::rvv::less) },
+    Variant {
+        name: "rvv_less_or_equal",
+        needs: Needs::RVV,
+        spec: Relation::LessOrEqual,
+        run: riscv!(compare_f32::rvv::less_or_equal),
+    },
+];
+
+pub static SELECT: &[Variant<Select>] = &[
+    Variant { name: "rvv_8", needs: Needs::RVV, spec: 1, run: riscv!(select::rvv::bits_8) },
+    Variant { name: "rvv_16", needs: Needs::RVV, spec: 2, run: riscv!(select::rvv::bits_16) },
+    Variant { name: "rvv_32", needs: Needs::RVV, spec: 4, run: riscv!(select::rvv::bits_32) },
+    Variant { name: "rvv_64", needs: Needs::RVV, spec: 8, run: riscv!(select::rvv::bits_64) },
 ];
 
 pub static REDUCE_F32: &[Variant<ReduceF32>] = &[

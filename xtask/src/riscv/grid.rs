@@ -31,6 +31,8 @@ pub fn run(emulation: &Emulation, vlen: usize) -> Result<()> {
         "nbits",
         "--test",
         "vectors",
+        "--test",
+        "choices",
         "--",
         "--show-output",
     ]);

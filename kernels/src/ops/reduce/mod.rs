@@ -3,6 +3,7 @@
 mod plan;
 #[cfg(test)]
 mod tests;
+mod vectors;
 
 use std::fmt;
 
@@ -68,8 +69,11 @@ impl Reduce {
         }
     }
 
-    fn floats(&self, worker: &Worker<'_>, io: &Io<'_>) {
+    fn floats(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) {
         let plan = &self.plan;
+        if vectors::run(self.op, plan, worker, io, scratch).is_some() {
+            return;
+        }
         let n = plan.reduced_len().max(1) as f64;
         let sum = |a: f64, x: f32| a + f64::from(x);
         let squares = |a: f64, x: f32| a + f64::from(x) * f64::from(x);
@@ -222,9 +226,16 @@ impl fmt::Display for Reduce {
 }
 
 impl Driver for Reduce {
-    fn run(&self, worker: &Worker<'_>, io: &Io<'_>, _scratch: &mut [u8]) -> Result<(), RunError> {
+    fn scratch(&self) -> usize {
         match self.dtype {
-            DType::F32 => self.floats(worker, io),
+            DType::F32 if !self.plan.reduces_rows => vectors::STAGE * size_of::<f32>(),
+            _ => 0,
+        }
+    }
+
+    fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
+        match self.dtype {
+            DType::F32 => self.floats(worker, io, scratch),
             DType::I32 => self.integers::<i32>(worker, io),
             DType::I64 => self.integers::<i64>(worker, io),
             DType::I8 => self.integers::<i8>(worker, io),

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 
 use super::Fold;
 use crate::host::vectorised;
@@ -14,16 +15,16 @@ const LANES: usize = 16;
 /// Which input elements belong to which output: the kept axes walk the outputs, the reduced axes walk each output's
 /// elements. Neighbouring axes of one kind are merged.
 pub(super) struct Plan {
-    kept: Axes,
-    reduced: Axes,
+    pub kept: Axes,
+    pub reduced: Axes,
     /// The last axis, contiguous in the input, is a reduced one.
-    reduces_rows: bool,
+    pub reduces_rows: bool,
 }
 
 #[derive(Default)]
-struct Axes {
-    dims: Dims,
-    strides: Strides,
+pub(super) struct Axes {
+    pub dims: Dims,
+    pub strides: Strides,
 }
 
 impl Axes {
@@ -32,7 +33,7 @@ impl Axes {
     }
 
     /// All axes but the last one, and the length of that, which is contiguous.
-    fn split_last(&self) -> (&[usize], &[isize], usize) {
+    pub fn split_last(&self) -> (&[usize], &[isize], usize) {
         match self.dims.split_last() {
             Some((&len, outer)) => (outer, &self.strides[..outer.len()], len),
             None => (&[], &[], 1),
@@ -69,6 +70,12 @@ impl Plan {
         self.reduced.len()
     }
 
+    /// The outputs of a rank.
+    pub fn share<X>(&self, worker: &Worker<'_>) -> Range<usize> {
+        let bytes_of_output = self.reduced_len().saturating_mul(size_of::<X>());
+        worker.share(self.kept.len(), grain(bytes_of_output).next_multiple_of(LANES))
+    }
+
     pub fn run<X, A, Step, Merge, Finish>(&self, worker: &Worker<'_>, io: &Io<'_>, fold: Fold<A, Step, Merge, Finish>)
     where
         X: Element,
@@ -77,8 +84,7 @@ impl Plan {
         Merge: Fn(A, A) -> A,
         Finish: Fn(A) -> X,
     {
-        let bytes_of_output = self.reduced_len().saturating_mul(size_of::<X>());
-        let share = worker.share(self.kept.len(), grain(bytes_of_output).next_multiple_of(LANES));
+        let share = self.share::<X>(worker);
         if share.is_empty() {
             return;
         }
