@@ -47,9 +47,13 @@ fn is_f32(graph: &Graph<'_>, value: ValueId) -> bool {
     graph.value(value).dtype == Some(DType::F32)
 }
 
-/// Whether a value has rank 0, as the scale and the zero point of DynamicQuantizeLinear.
+/// Whether a value has rank 0, as the scale and the zero point of DynamicQuantizeLinear, of which onnxruntime 1.23 does not
+/// tell the rank.
 fn is_scalar(graph: &Graph<'_>, value: ValueId) -> bool {
-    graph.value(value).shape.as_ref().is_some_and(Vec::is_empty)
+    match &graph.value(value).shape {
+        Some(dims) => dims.is_empty(),
+        None => graph.producer(value).is_some_and(|(_, node)| node.is("", "DynamicQuantizeLinear")),
+    }
 }
 
 #[cfg(test)]

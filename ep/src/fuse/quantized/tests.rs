@@ -10,9 +10,18 @@ const N: usize = 12;
 
 /// Dynamically quantised products of one `x` with the weights `names`, each with a bias.
 fn model(names: &[&str]) -> Model {
+    model_of(names, |model, name, dtype| {
+        model.typed(name, dtype, vec![]);
+    })
+}
+
+/// [`model`] where `declare` declares the scalars that the quantisation makes.
+fn model_of(names: &[&str], declare: impl Fn(&mut Model, &str, DType)) -> Model {
     let mut model = Model::new();
     model.input::<f32>("x", &[ROWS, K]).input::<f32>("residual", &[ROWS, N]);
-    model.typed("quantized", DType::U8, vec![]).typed("scale", DType::F32, vec![]).typed("zero", DType::U8, vec![]);
+    model.typed("quantized", DType::U8, vec![]);
+    declare(&mut model, "scale", DType::F32);
+    declare(&mut model, "zero", DType::U8);
     model.node("DynamicQuantizeLinear", &["x"], &["quantized", "scale", "zero"], vec![]);
     for (seed, name) in names.iter().enumerate() {
         let of = |part: &str| format!("{name}_{part}");
@@ -49,6 +58,19 @@ fn one_quantisation_serves_all_products() {
     for (fused, unfused) in fused.iter().zip(&unfused) {
         crate::fuse::tests::assert_close(fused.values(), unfused.values(), 2.0 * f32::EPSILON);
     }
+}
+
+#[test]
+fn scalars_of_the_quantisation_need_no_known_rank() {
+    let run = |mut model: Model| {
+        model.output("q");
+        assert_eq!(fused(&model), ["DynamicQuantizeLinear", "spacemit.QLinear"]);
+        model.run(&inputs()).unwrap()
+    };
+    let unknown = model_of(&["q"], |model, name, dtype| {
+        model.typed_only(name, dtype);
+    });
+    assert_eq!(run(unknown), run(model(&["q"])));
 }
 
 #[test]
