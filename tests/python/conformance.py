@@ -69,6 +69,8 @@ class Outcome:
     claimed: int = 0
     # (operator, code, reason) of each node that was left to the CPU provider
     declined: list[tuple[str, str, str]] = field(default_factory=list)
+    # the CPU provider's results
+    accepted: list | None = None
 
     @property
     def kind(self) -> str:
@@ -152,7 +154,7 @@ def run(case, op: str, report: Path, mode: str) -> Outcome:
     model = case.model.SerializeToString()
     try:
         cpu = ort.InferenceSession(model, session_options(), providers=["CPUExecutionProvider"])
-        accepted = check(cpu, case)
+        outcome.accepted = check(cpu, case)
     except Exception as error:  # whatever onnxruntime raises for what it does not have
         outcome.cpu_error = first_line(error)
         return outcome
@@ -162,7 +164,7 @@ def run(case, op: str, report: Path, mode: str) -> Outcome:
         options.append_execution_provider("Spacemit", {"claim": "all", "mode": mode, "report": str(report)})
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         session = ort.InferenceSession(model, options)
-        check(session, case, accepted)
+        check(session, case, outcome.accepted)
         read_report(report, session, outcome)
     except Exception as error:  # every failure counts against the provider
         outcome.error = first_line(error)

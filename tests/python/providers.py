@@ -67,8 +67,13 @@ def run_on_spacemit(serialized, feeds):
         report = Path(folder) / "report.json"
         options.add_provider_for_devices(spacemit.devices(), {"claim": "all", "report": str(report)})
         session = ort.InferenceSession(serialized, options)
-        operators = [claim["runs_as"] for claim in json.loads(report.read_text())["claims"]]
+        operators = operators_of(report.read_text())
     return session.run(None, feeds), operators
+
+
+def operators_of(report):
+    """The operators that a report of the provider says it runs."""
+    return [claim["runs_as"] for claim in json.loads(report)["claims"]]
 
 
 def assert_near(results, expected, terms, scale=1.0):

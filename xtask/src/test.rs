@@ -157,7 +157,8 @@ fn conformance_of_kernels() -> Result<()> {
     Ok(())
 }
 
-fn environment(onnxruntime: &str, profile: Profile, packages: &[&str]) -> Result<Venv> {
+/// The environment with a fresh build of our wheel and the tests' packages.
+pub fn environment(onnxruntime: &str, profile: Profile, packages: &[&str]) -> Result<Venv> {
     println!("onnxruntime {onnxruntime}");
     let venv = plugin::installed(onnxruntime, profile)?;
     let onnx = if onnxruntime == OLDEST_ONNXRUNTIME { ONNX_OF_OLDEST } else { ONNX };

@@ -48,6 +48,11 @@ pub fn mirror() -> Result<String> {
         return Ok(mirror);
     }
     let listing = process::output(Command::new("apt-get").args(["indextargets", "--format", "$(REPO_URI)"]))?;
+    debian_of(&listing)
+}
+
+/// The first of these addresses that is of Debian's packages, not of its security updates or another system.
+fn debian_of(listing: &str) -> Result<String> {
     let mut addresses = listing.lines().map(|line| line.trim_end_matches('/'));
     let debian = addresses.find(|address| address.split('/').any(|part| part == "debian"));
     debian.map(str::to_owned).ok_or_else(|| {
@@ -115,4 +120,17 @@ Acquire::Check-Valid-Until \"false\"; Acquire::Check-Date \"false\";\n"
     process::run(Command::new("apt-get").env("APT_CONFIG", &configuration).args(["update", "-qq"]))
         .map_err(|error| format!("{error}\ncannot read the index of Debian {suite} from {mirror}"))?;
     Ok(configuration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mirror_is_that_of_debian() {
+        let listing = "http://example.org/debian-security/\nhttp://example.org/mirror/debian/\n";
+        assert_eq!(debian_of(listing).unwrap(), "http://example.org/mirror/debian");
+        let error = debian_of("http://example.org/ubuntu\n").unwrap_err();
+        assert!(error.contains("no mirror of Debian") && error.contains(MIRROR_VARIABLE), "{error}");
+    }
 }

@@ -75,9 +75,15 @@ impl Emulation {
     }
 
     fn words(&self, cpu: &str, preload: Option<&Path>) -> Vec<String> {
-        let path = |path: &Path| path.display().to_string();
         let mut words = ["timeout", TIMEOUT].map(str::to_owned).to_vec();
-        words.extend([path(&self.qemu), "-cpu".into(), cpu.into(), "-L".into(), path(&self.root)]);
+        words.extend(self.qemu(cpu, preload));
+        words
+    }
+
+    /// The words of [`Emulation::command`] without a limit of time.
+    pub fn qemu(&self, cpu: &str, preload: Option<&Path>) -> Vec<String> {
+        let path = |path: &Path| path.display().to_string();
+        let mut words = vec![path(&self.qemu), "-cpu".into(), cpu.into(), "-L".into(), path(&self.root)];
         if let Some(library) = preload {
             words.extend(["-E".into(), format!("LD_PRELOAD={}", library.display())]);
         }

@@ -2,6 +2,7 @@
 
 mod apt;
 mod build;
+mod cases;
 mod counts;
 mod cross;
 mod cycles;
@@ -22,9 +23,9 @@ pub use test::{is_emulated, lanes};
 
 use crate::{Result, workspace};
 
-/// `cargo xtask riscv setup | build | test [LANE ...] | counts | cycles [WORD ...]`; lanes are named without `riscv-`.
+/// `cargo xtask riscv setup | build | test [LANE ...] | counts | cycles [WORD ...] | cases`; lanes are named without `riscv-`.
 pub fn run(arguments: &[String]) -> Result<()> {
-    let (action, rest) = arguments.split_first().ok_or("riscv needs setup, build, test, counts or cycles")?;
+    let (action, rest) = arguments.split_first().ok_or("riscv needs setup, build, test, counts, cycles or cases")?;
     match (action.as_str(), rest) {
         ("setup", []) => prepare()?.map_or(Ok(()), Err),
         ("build", []) => match obstacle(false) {
@@ -32,13 +33,20 @@ pub fn run(arguments: &[String]) -> Result<()> {
             Some(obstacle) => Err(obstacle),
         },
         ("counts", []) => crate::test::run(&test::arguments(&arguments[..1])),
+        ("cases", []) => match obstacle(true) {
+            None => {
+                let emulation = Emulation::prepare()?;
+                cases::CHIPS.into_iter().try_for_each(|chip| cases::run(&emulation, chip, &["--all"]))
+            }
+            Some(obstacle) => Err(obstacle),
+        },
         ("test", words) => crate::test::run(&test::arguments(words)),
         ("cycles", words) => match obstacle(true) {
             None => cycles::run(&Emulation::prepare()?, words),
             Some(obstacle) => Err(obstacle),
         },
-        ("setup" | "build" | "counts", [word, ..]) => Err(format!("riscv {action} takes no argument {word}")),
-        _ => Err(format!("riscv knows setup, build, test, counts and cycles, not {action}")),
+        ("setup" | "build" | "counts" | "cases", [word, ..]) => Err(format!("riscv {action} takes no argument {word}")),
+        _ => Err(format!("riscv knows setup, build, test, counts, cycles and cases, not {action}")),
     }
 }
 
@@ -101,4 +109,28 @@ fn stamp(directory: &Path) -> PathBuf {
 
 fn make_directory(directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).map_err(|error| format!("cannot make {}: {error}", directory.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_from_another_source_is_made_again() {
+        let folder = std::env::temp_dir().join(format!("made-once-{}", std::process::id()));
+        let make = |source: &str| {
+            let mut made = false;
+            once(&folder, source, || {
+                made = true;
+                fs::write(folder.join(source), "").map_err(|error| error.to_string())
+            })
+            .unwrap();
+            made
+        };
+        assert_eq!([make("old"), make("old"), make("new"), make("new")], [true, false, true, false]);
+        assert!(!folder.join("old").exists(), "nothing stale is left");
+        assert!(once(&folder, "broken", || Err("no".into())).is_err());
+        assert!(!is_made(&folder, "broken") && !is_made(&folder, "new"));
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -1,6 +1,7 @@
 //! Lanes that run whole models in emulation, the matrix instructions by the emulator.
 
 use std::fs;
+use std::path::Path;
 
 use super::cross::Emulation;
 use super::{directory, root};
@@ -35,9 +36,13 @@ pub fn run(emulation: &Emulation, cpu: &str, test: &Test) -> Result<()> {
         .args(["--package", "e2e", "--test", test.name])
         .args(["--", "--include-ignored", "--nocapture", "--test-threads=1"]);
     process::run(&mut cargo)?;
-    let counts = fs::read_to_string(&counts).map_err(|error| format!("the emulator left no counts: {error}"))?;
+    check_executed(&counts, test.instruction)
+}
+
+/// Prints the counts that the emulator left in a file, and asserts that `instruction` is among them.
+pub fn check_executed(counts: &Path, instruction: &str) -> Result<()> {
+    let counts = fs::read_to_string(counts).map_err(|error| format!("the emulator left no counts: {error}"))?;
     println!("matrix instructions executed:\n{counts}");
-    let instruction = test.instruction;
     let executed = counts.lines().any(|line| line.starts_with(&format!("{instruction} ")));
     if executed { Ok(()) } else { Err(format!("{instruction} was never executed")) }
 }

@@ -50,16 +50,34 @@ pub fn prepare() -> Result<PathBuf> {
         fs::rename(unpacked.join("usr/bin/qemu-riscv64"), &qemu)
             .and_then(|()| fs::remove_dir_all(&unpacked))
             .map_err(|error| format!("cannot take qemu-riscv64 out of {}: {error}", unpacked.display()))?;
-        let version = process::output(Command::new(&qemu).arg("--version"))?;
-        let major = version.split("version ").nth(1).and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
-        match major {
-            Some(major) if major >= OLDEST => Ok(()),
-            _ => Err(format!("QEMU {OLDEST} or newer is needed, and this is {}", version.trim())),
-        }
+        check_version(&process::output(Command::new(&qemu).arg("--version"))?)
     })?;
     Ok(qemu)
 }
 
+/// Refuses a QEMU that is too old by what it prints of its version.
+fn check_version(printed: &str) -> Result<()> {
+    let major = printed.split("version ").nth(1).and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+    match major {
+        Some(major) if major >= OLDEST => Ok(()),
+        _ => Err(format!("QEMU {OLDEST} or newer is needed, and this is {}", printed.trim())),
+    }
+}
+
 fn folder() -> PathBuf {
     directory().join("qemu")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_qemu_is_refused_by_name() {
+        let line = |version: &str| format!("qemu-riscv64 version {version} (Debian 1:{version})\nCopyright ...\n");
+        assert!(check_version(&line("10.0.13")).is_ok() && check_version(&line("11.1.2")).is_ok());
+        let error = check_version(&line("7.2.0")).unwrap_err();
+        assert!(error.contains("QEMU 10 or newer") && error.contains("version 7.2.0"), "{error}");
+        assert!(check_version("something else").is_err());
+    }
 }

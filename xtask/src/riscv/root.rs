@@ -124,3 +124,29 @@ fn complete(root: &Path, source: &str) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_trees_that_are_missing_or_altered_are_refused() {
+        let folder = std::env::temp_dir().join(format!("packed-tree-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let packed = folder.join(PACKED);
+        let error = check(&packed).unwrap_err();
+        assert!(error.contains("there is no") && error.contains(CACHE_VARIABLE), "{error}");
+        fs::write(&packed, "another tree").unwrap();
+        let error = check(&packed).unwrap_err();
+        assert!(error.contains("damaged or of another version") && error.contains(SHA256), "{error}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_tree_without_onnxruntime_is_refused() {
+        let folder = std::env::temp_dir().join(format!("empty-tree-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        assert!(complete(&folder, "a mirror").unwrap_err().contains(LIBRARY));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

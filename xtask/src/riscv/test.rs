@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::cross::Emulation;
-use super::{counts, grid, models, python, qemu, root};
+use super::{cases, counts, grid, models, python, qemu, root};
 use crate::lanes::Lane;
 use crate::{Result, process};
 
@@ -30,6 +30,8 @@ const LANES: &[Row] = &[
     ("plugin-k1", |emulation| plugin(emulation, qemu::K1)),
     ("plugin-k3", |emulation| plugin(emulation, qemu::K3)),
     ("plugin-scalar", plugin_without_vectors),
+    ("cases-k1", |emulation| cases::run(emulation, cases::CHIPS[0], &["--only", "tests"])),
+    ("cases-k3", |emulation| cases::run(emulation, cases::CHIPS[1], &["--only", "cases"])),
     ("models-k1", |emulation| models::run(emulation, qemu::K1, &models::ENCODERS)),
     ("models-k3", |emulation| models::run(emulation, qemu::K3, &models::ENCODERS)),
     ("decoder-k1", |emulation| models::run(emulation, qemu::K1, &models::DECODERS)),
@@ -73,7 +75,23 @@ fn kernels(emulation: &Emulation) -> Result<()> {
 
 /// The drivers that have vector kernels.
 fn drivers(emulation: &Emulation, cpu: &str) -> Result<()> {
-    let tests = ["unary", "arithmetic", "softmax", "norm", "quantize", "convert", "strided_copy", "matmul_nbits"];
+    let tests = [
+        "unary",
+        "arithmetic",
+        "softmax",
+        "norm",
+        "quantize",
+        "convert",
+        "strided_copy",
+        "matmul_nbits",
+        "reduce",
+        "compare",
+        "select",
+        "clip",
+        "attention::tests::packed_projections",
+        "attention::tests::undefined_rows",
+        "attention::tests::cached::scores",
+    ];
     let tests = tests.map(|name| format!("ops::{name}"));
     process::run(emulation.test(cpu, None).args(["--package", "kernels", "--lib", "--"]).args(tests))
 }
