@@ -55,7 +55,8 @@ fn ragged_sequences_read_nothing_beyond_their_ends() {
     let shapes = [([2, 2], 32, 1), ([9, 3], 64, 2), ([5, 1], 80, 3), ([6, 2], 32, 17), ([3, 3], 256, 1)];
     for (heads, width, queries) in shapes.into_iter().chain([([1, 1], 8, TILE_ROWS + 1)]) {
         let d = dims(3, heads, queries, KEYS, [width, width]);
-        for (target, ranks) in [1, 2, 5].into_iter().flat_map(|ranks| targets(ranks).map(move |target| (target, ranks)))
+        for (target, ranks) in
+            [1, 2, 5].into_iter().flat_map(|ranks| targets(d, ranks).map(move |target| (target, ranks)))
         {
             ragged(target, d, &[KEYS as i32 - 1, 0, 300], None, ranks);
             ragged(target, d, &[299, 4, 70], Some(9), ranks);
@@ -170,7 +171,7 @@ fn caches_of_every_format_are_read() {
                 if format.is_scaled() {
                     operands.extend([bytemuck::cast_slice(&k_scales), bytemuck::cast_slice(&v_scales)]);
                 }
-                for target in targets(ranks) {
+                for target in targets(d, ranks) {
                     let out = run(&attention.clone().on(target), ranks, &operands);
                     compare(&attention, [&q, &k, &v], &out, &|_| 0.0);
                 }
