@@ -80,10 +80,13 @@ fn cycle_in_threads(count: usize) {
         assert!(y[0].1.iter().all(|&y| y == 8.0));
     };
     thread::scope(|scope| {
-        for first in 0..8 {
+        let spawn = |first| {
             let cycle = &cycle;
-            scope.spawn(move || (first..first + count).for_each(cycle));
-        }
+            scope.spawn(move || (first..first + count).for_each(cycle))
+        };
+        let threads: Vec<_> = (0..8).map(spawn).collect();
+        // The end of a scope waits for the closures only; a thread that still is would count as leaked.
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
 }
 
