@@ -149,7 +149,7 @@ def run_node_tests(emulated, expression):
         for case, op in zip(cases, conformance.ops_of(cases)):
             if expression not in case.name or (emulated.sample and signature(case.model) in emulated.seen):
                 continue
-            outcome = conformance.run(case, op, Path(folder) / "report.json")
+            outcome = conformance.run(case, op, Path(folder) / "report.json", "compile")
             if outcome.kind != "executed":
                 continue
             case.model.ir_version = min(case.model.ir_version, IR_VERSION)
