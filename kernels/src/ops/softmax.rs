@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn matches_the_reference_along_every_axis() {
-        for outer in [0, 1, 3, 130] {
+        for outer in [0, 1, 3, 40] {
             for axis in [1, 2, 16, 17, 100] {
                 for inner in [1, 2, 15, 16, 17, 33] {
                     let value = |index: usize| ((index * 7919) % 1013) as f32 / 50.0 - 10.0;

@@ -38,21 +38,21 @@ fn assert_close(actual: &[f32], expected: &[f64], tolerance: f64, what: &str) {
 
 #[test]
 fn products_of_all_shapes_are_right() {
-    for m in [1, 2, 5, 6, 7, 131, 132, 133, 271] {
+    let orders = [(false, false), (true, false), (false, true)];
+    for m in [1, 2, 5, 6, 7, 49, 133] {
         for (k, n) in [(1, 1), (3, 63), (256, 64), (257, 65), (31, 200)] {
             let (a, b) = (floats(m * k, 1), floats(k * n, 2));
             let expected = reference::matmul::matmul(&a, &b, m, k, n);
-            for ranks in 1..=3 {
-                for (a_transposed, b_transposed) in [(false, false), (true, false), (false, true)] {
-                    let stored_a = if a_transposed { transpose(&a, m, k) } else { a.clone() };
-                    let stored_b = if b_transposed { transpose(&b, k, n) } else { b.clone() };
-                    for target in TARGETS {
-                        let weights = pack(&target, &stored_b, k, n, b_transposed);
-                        let driver = MatMul::new(&target, m, a_transposed, 1.0, weights, Epilogue::NONE);
-                        let what = format!("{driver} on {ranks} ranks");
-                        let y = run_one::<f32>(driver, ranks, &[bytemuck::cast_slice(&stored_a)], m * n).unwrap();
-                        assert_close(&y, &expected, tolerance(k, 1.0), &what);
-                    }
+            for (ranks, (a_transposed, b_transposed)) in (1..=3).zip(orders.into_iter().cycle().skip(m % orders.len()))
+            {
+                let stored_a = if a_transposed { transpose(&a, m, k) } else { a.clone() };
+                let stored_b = if b_transposed { transpose(&b, k, n) } else { b.clone() };
+                for target in TARGETS {
+                    let weights = pack(&target, &stored_b, k, n, b_transposed);
+                    let driver = MatMul::new(&target, m, a_transposed, 1.0, weights, Epilogue::NONE);
+                    let what = format!("{driver} on {ranks} ranks");
+                    let y = run_one::<f32>(driver, ranks, &[bytemuck::cast_slice(&stored_a)], m * n).unwrap();
+                    assert_close(&y, &expected, tolerance(k, 1.0), &what);
                 }
             }
         }
