@@ -1,7 +1,7 @@
 //! Private Python environments under `target/venvs`, one for each version of onnxruntime.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,8 +34,8 @@ pub struct Venv {
 impl Venv {
     /// The environment called `name`, made when it is missing.
     pub fn open(name: &str) -> Result<Self> {
-        let directory = workspace::target().join("venvs").join(name);
-        let venv = Self { directory };
+        let venv = Self { directory: folder().join(name) };
+        let _lock = lock()?;
         if !venv.stamp().exists() {
             println!("making the Python environment target/venvs/{name}");
             let mut make = system_python();
@@ -57,6 +57,7 @@ impl Venv {
 
     /// Installs those of `packages` (pip requirements) that this function has not installed before.
     pub fn require(&self, packages: &[&str]) -> Result<()> {
+        let _lock = lock()?;
         let mut installed = self.read_stamp();
         let missing: Vec<&str> = packages.iter().copied().filter(|one| !installed.contains(*one)).collect();
         if missing.is_empty() {
@@ -72,6 +73,7 @@ impl Venv {
     /// Installs a wheel file in place of another build of the same version.
     pub fn install_wheel(&self, wheel: &Path) -> Result<()> {
         let wheel = wheel.to_str().ok_or("the path of the wheel is not UTF-8")?;
+        let _lock = lock()?;
         self.pip_install(&["--no-deps", "--force-reinstall", wheel])
     }
 
@@ -98,6 +100,7 @@ impl Venv {
     /// Builds these models, which are then in `workspace::models()`.
     pub fn build_models(&self, names: &[&str]) -> Result<()> {
         self.require(MODEL_PACKAGES)?;
+        let _lock = lock()?;
         process::output(self.python().args(["-m", "models.zoo"]).args(names)).map(drop)
     }
 
@@ -124,6 +127,21 @@ impl Venv {
     }
 }
 
+/// The folder of the environments.
+fn folder() -> PathBuf {
+    workspace::target().join("venvs")
+}
+
+/// Keeps lanes that run side by side from changing environments and models at the same time, until it is dropped.
+fn lock() -> Result<File> {
+    let path = folder().join("lock");
+    let lock = fs::create_dir_all(folder()).and_then(|()| File::create(&path)).and_then(|file| {
+        file.lock()?;
+        Ok(file)
+    });
+    lock.map_err(|error| format!("cannot lock {}: {error}", path.display()))
+}
+
 /// The name in a requirement like `onnx==1.20.1`.
 fn package_name(requirement: &str) -> &str {
     requirement.split("==").next().unwrap_or(requirement)
@@ -138,8 +156,7 @@ pub fn system_python() -> Command {
 
 /// The newest version of onnxruntime that pip offers to this Python; looked up once a day.
 pub fn newest_onnxruntime() -> Result<String> {
-    let venvs = workspace::target().join("venvs");
-    let known = venvs.join("newest-onnxruntime");
+    let known = folder().join("newest-onnxruntime");
     let written = fs::metadata(&known).and_then(|data| data.modified()).ok();
     let age = written.and_then(|time| SystemTime::now().duration_since(time).ok());
     if age.is_some_and(|age| age < NEWEST_HOLDS) {

@@ -30,8 +30,6 @@ const LANES: &[Row] = &[
     ("plugin-k1", |emulation| plugin(emulation, qemu::K1)),
     ("plugin-k3", |emulation| plugin(emulation, qemu::K3)),
     ("plugin-scalar", plugin_without_vectors),
-    ("cases-k1", |emulation| cases::run(emulation, cases::CHIPS[0], &["--only", "tests"])),
-    ("cases-k3", |emulation| cases::run(emulation, cases::CHIPS[1], &["--only", "cases"])),
     ("models-k1", |emulation| models::run(emulation, qemu::K1, &models::ENCODERS)),
     ("models-k3", |emulation| models::run(emulation, qemu::K3, &models::ENCODERS)),
     ("decoder-k1", |emulation| models::run(emulation, qemu::K1, &models::DECODERS)),
@@ -39,9 +37,16 @@ const LANES: &[Row] = &[
     ("python", python::run),
 ];
 
+/// Those that also run the provider here, in the environments of the other lanes.
+const LANES_OF_BOTH: &[Row] = &[
+    ("cases-k1", |emulation| cases::run(emulation, cases::CHIPS[0], &["--only", "tests"])),
+    ("cases-k3", |emulation| cases::run(emulation, cases::CHIPS[1], &["--only", "cases"])),
+];
+
 /// The lanes, under their full names.
 pub fn lanes() -> impl Iterator<Item = Lane> {
-    LANES.iter().map(|(name, run)| Lane::new(&prefixed(name), || run(&Emulation::prepare()?)))
+    let lane = |(name, run): &'static Row| Lane::new(&prefixed(name), || run(&Emulation::prepare()?));
+    LANES_OF_BOTH.iter().map(lane).chain(LANES.iter().map(move |row| lane(row).emulated()))
 }
 
 /// Whether the lane is one of these.
@@ -53,7 +58,8 @@ pub fn is_emulated(lane: &Lane) -> bool {
 pub fn arguments(words: &[String]) -> Vec<String> {
     let (flags, names): (Vec<&str>, Vec<&str>) =
         words.iter().map(String::as_str).partition(|word| word.starts_with('-'));
-    let names = if names.is_empty() { LANES.iter().map(|lane| lane.0).collect() } else { names };
+    let all = || LANES_OF_BOTH.iter().chain(LANES).map(|lane| lane.0).collect();
+    let names = if names.is_empty() { all() } else { names };
     names.into_iter().map(prefixed).chain(flags.into_iter().map(str::to_owned)).collect()
 }
 
