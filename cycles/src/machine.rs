@@ -27,8 +27,6 @@ pub struct Machine {
     accesses: Accesses,
     counters: Counters,
     start: Option<Counters>,
-    /// Where the program goes on after an instruction that is emulated.
-    resume: Option<u64>,
     pub regions: Vec<Counters>,
 }
 
@@ -43,7 +41,6 @@ impl Machine {
             accesses: Accesses::default(),
             counters: Counters::default(),
             start: None,
-            resume: None,
             regions: Vec::new(),
         }
     }
@@ -78,23 +75,16 @@ impl Machine {
         self.vtype = vtype;
     }
 
-    /// An instruction begins. What runs in place of a matrix instruction is passed over.
+    /// An instruction begins.
     pub fn execute(&mut self, placed: Placed) {
-        match self.resume {
-            Some(pc) if pc != placed.pc => return,
-            _ => self.resume = None,
-        }
         self.settle(Some(placed.pc));
         self.last = Some(placed);
         self.counters.instructions[placed.insn.class.group() as usize] += 1;
-        if placed.insn.class.is_dot() || matches!(placed.insn.class, Class::Pack | Class::Unpack | Class::PackNarrow) {
-            self.resume = Some(placed.pc + placed.bytes);
-        }
     }
 
     /// The last instruction touches memory; a prefetch tells its address in this way, too.
     pub fn access(&mut self, address: u64, bytes: u64, is_store: bool) {
-        if self.resume.is_some() || self.last.is_none() {
+        if self.last.is_none() {
             return;
         }
         self.accesses.count += 1;
@@ -143,9 +133,7 @@ mod tests {
         machine.begin(VType(0));
         machine.execute(placed(0, 0x0285_0e07)); // vl1re8.v v28, (a0)
         (0..32).for_each(|byte| machine.access(0x1010 + byte, 1, false));
-        machine.execute(placed(4, 0xe240_382b)); // smt.vmadot, and a handler that loads
-        machine.execute(placed(0x8000, 0x0005_b083));
-        machine.access(0x2000, 8, false);
+        machine.execute(placed(4, 0xe240_382b)); // smt.vmadot
         machine.execute(placed(8, 0x0010_8093));
         machine.end();
         let counters = machine.regions[0];

@@ -1,7 +1,8 @@
 //! The boundary to QEMU: its plugin interface, version 4.
 //!
 //! Arguments: `core=x60|a100`, `out=FILE`, and `loads=stalling`, `matrix=shared` for the options. The program marks with
-//! `xori zero, zero, N`: 1 begins a region and 2 ends it, 3 empties the first cache and 4 both.
+//! `xori zero, zero, N`: 1 begins a region and 2 ends it, 3 empties the first cache and 4 both. QEMU knows no matrix
+//! instructions: after 5, with the address and the number of some in a0 and a1, `lui zero, I` stands for the one at index I.
 
 mod qemu;
 
@@ -33,6 +34,8 @@ struct State {
     machine: Machine,
     out: String,
     registers: Registers,
+    /// The instructions that `lui zero` stands for.
+    stand_ins: Vec<u32>,
     /// The thread whose region is open.
     thread: c_uint,
 }
@@ -63,6 +66,7 @@ extern "C" fn on_translation(_id: u64, block: *mut c_void) {
             let pc = qemu_plugin_insn_vaddr(insn);
             let (mut word, bytes) = (0u32, qemu_plugin_insn_size(insn));
             qemu_plugin_insn_data(insn, (&raw mut word).cast(), bytes.min(4));
+            with_state(|state| word = state.meant(word));
             let site = site(pc, bytes as u64, word);
             let class = site.placed.insn.class;
             let reads = after_vset || site.mark.is_some() || site.prefetch.is_some();
@@ -127,6 +131,12 @@ extern "C" fn on_access(thread: c_uint, info: u32, address: u64, _data: *mut c_v
 }
 
 impl State {
+    /// The instruction that `word` stands for, itself if for no other.
+    fn meant(&self, word: u32) -> u32 {
+        let is_hint = word & 0xfff == 0x037;
+        self.stand_ins.get((word >> 12) as usize).copied().filter(|_| is_hint).unwrap_or(word)
+    }
+
     /// # Safety
     /// As for [`read`].
     unsafe fn mark(&mut self, thread: c_uint, mark: u32) {
@@ -143,6 +153,12 @@ impl State {
             }
             3 => self.machine.empty_l1(),
             4 => self.machine.empty_caches(),
+            // SAFETY: the caller's promise.
+            5 => unsafe {
+                let [address, count] = [10, 11].map(|number| read(self.registers.x[number]));
+                let bytes = read_memory(address, 4 * count as usize);
+                self.stand_ins = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+            },
             _ => (),
         }
     }
@@ -191,7 +207,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
         eprintln!("cycles: core=x60 or core=a100 is needed, not {core:?}");
         return 1;
     };
-    let state = State { machine: Machine::new(&core), out, registers: Registers::NONE, thread: 0 };
+    let state =
+        State { machine: Machine::new(&core), out, registers: Registers::NONE, stand_ins: Vec::new(), thread: 0 };
     *STATE.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
     // SAFETY: the callbacks have the types that the interface wants, and stay valid.
     unsafe {

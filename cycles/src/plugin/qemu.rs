@@ -53,6 +53,7 @@ unsafe extern "C" {
     pub fn qemu_plugin_mem_is_store(info: u32) -> bool;
     pub fn qemu_plugin_get_registers() -> *mut GArray;
     pub fn qemu_plugin_read_register(handle: *mut c_void, value: *mut GByteArray) -> c_int;
+    fn qemu_plugin_read_memory_vaddr(address: u64, value: *mut GByteArray, len: usize) -> bool;
     pub fn g_byte_array_new() -> *mut GByteArray;
     pub fn g_byte_array_free(array: *mut GByteArray, free: c_int) -> *mut u8;
     pub fn g_array_free(array: *mut GArray, free: c_int) -> *mut c_char;
@@ -111,4 +112,19 @@ pub unsafe fn read(handle: usize) -> u64 {
         g_byte_array_free(array, 1);
     }
     u64::from_le_bytes(value)
+}
+
+/// Bytes of the program's memory; none where it has no such memory.
+///
+/// # Safety
+/// In a callback that QEMU calls for an instruction.
+pub unsafe fn read_memory(address: u64, len: usize) -> Vec<u8> {
+    // SAFETY: the caller's promise, and the array is freed after its last use.
+    unsafe {
+        let array = g_byte_array_new();
+        let is_there = qemu_plugin_read_memory_vaddr(address, array, len);
+        let bytes = if is_there { std::slice::from_raw_parts((*array).data, len).to_vec() } else { Vec::new() };
+        g_byte_array_free(array, 1);
+        bytes
+    }
 }

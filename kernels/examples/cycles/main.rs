@@ -9,13 +9,14 @@ mod item;
 mod kernels;
 mod loops;
 mod mark;
+mod matrix;
 mod products;
 
 use item::Items;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    mark::pass_over_matrix_instructions();
+    matrix::replace_all();
     let mut items = Items::new(words);
     loops::all(&mut items);
     self::kernels::all(&mut items);
