@@ -134,13 +134,17 @@ fn vectors() {
     let (sums, b_zero_points) = (integers.as_ptr(), std::ptr::null());
     let rescale = rescale_i32_f32::Args {
         sums,
+        sums_stride: LEN,
         column_sums: sums,
         b_zero_points,
         b_scales: x,
+        bias: x,
         y,
-        len,
-        a_zero_point: 128,
-        row_sum: 1,
+        y_stride: LEN,
+        rows: 4,
+        columns: LEN / 4,
+        a_zero_points: sums,
+        row_sums: sums,
         a_scale: 0.5,
     };
     let normalize =

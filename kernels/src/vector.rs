@@ -190,43 +190,60 @@ pub(crate) fn quantize(worker: &Worker<'_>, x: &[f32], y: &mut [u8], scale: f32,
     find(worker, QUANTIZE_F32_U8, ()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
 }
 
-/// The columns of a block of integer sums: what belongs to each.
-#[derive(Clone, Copy)]
-pub(crate) struct Columns<'a> {
+/// Integer sums of a block, and what belongs to its columns and rows.
+pub(crate) struct Rescale<'a> {
+    /// Rows of at least as many numbers as there are columns.
     pub sums: &'a [i32],
+    /// Numbers from one row to the next.
+    pub stride: usize,
+    pub column_sums: &'a [i32],
     /// Empty when all are 0.
-    pub zero_points: &'a [i32],
-    pub scales: &'a [f32],
+    pub b_zero_points: &'a [i32],
+    pub b_scales: &'a [f32],
+    /// Empty where there is none.
+    pub bias: &'a [f32],
+    pub a_zero_points: &'a [i32],
+    pub row_sums: &'a [i32],
+    pub a_scale: f32,
 }
 
-/// `y = float(sum - az s - bz r) * (a_scale b_scale)`
-///
-/// # Panics
-/// When an operand has another length than `y`.
-pub(crate) fn rescale(
-    worker: &Worker<'_>,
-    sums: &[i32],
-    columns: Columns<'_>,
-    [a_zero_point, row_sum]: [i32; 2],
-    a_scale: f32,
-    y: &mut [f32],
-) -> bool {
-    let (len, zero_points) = (y.len(), columns.zero_points);
-    assert!([sums.len(), columns.sums.len(), columns.scales.len()] == [len; 3]);
-    assert!(zero_points.is_empty() || zero_points.len() == len);
-    let args = rescale_i32_f32::Args {
-        sums: sums.as_ptr(),
-        column_sums: columns.sums.as_ptr(),
-        b_zero_points: if zero_points.is_empty() { std::ptr::null() } else { zero_points.as_ptr() },
-        b_scales: columns.scales.as_ptr(),
-        y: y.as_mut_ptr(),
-        len,
-        a_zero_point,
-        row_sum,
-        a_scale,
-    };
-    // SAFETY: all operands are as long as `y`.
-    find(worker, RESCALE_I32_F32, ()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+impl Rescale<'_> {
+    /// `y = float(sum - az s - bz r) * (a_scale b_scale) + bias` for some rows; those of `y` are `y_stride` numbers apart.
+    ///
+    /// # Safety
+    /// The caller may write so many numbers of each row of `y`.
+    ///
+    /// # Panics
+    /// When an operand is too short.
+    pub unsafe fn store(self, worker: &Worker<'_>, [rows, columns]: [usize; 2], y: *mut f32, y_stride: usize) -> bool {
+        let of_columns = |len: usize| len == columns;
+        assert!(of_columns(self.column_sums.len()) && of_columns(self.b_scales.len()));
+        assert!([0, columns].contains(&self.b_zero_points.len()) && [0, columns].contains(&self.bias.len()));
+        assert!(self.a_zero_points.len() >= rows && (self.b_zero_points.is_empty() || self.row_sums.len() >= rows));
+        assert!(rows == 0 || self.sums.len() >= (rows - 1) * self.stride + columns);
+        let args = rescale_i32_f32::Args {
+            sums: self.sums.as_ptr(),
+            sums_stride: self.stride * size_of::<i32>(),
+            column_sums: self.column_sums.as_ptr(),
+            b_zero_points: pointer(self.b_zero_points),
+            b_scales: self.b_scales.as_ptr(),
+            bias: pointer(self.bias),
+            y,
+            y_stride: y_stride * size_of::<f32>(),
+            rows,
+            columns,
+            a_zero_points: self.a_zero_points.as_ptr(),
+            row_sums: self.row_sums.as_ptr(),
+            a_scale: self.a_scale,
+        };
+        // SAFETY: the assertions make all operands long enough, and the caller lends `y`.
+        find(worker, RESCALE_I32_F32, ()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+    }
+}
+
+/// Null for no numbers.
+fn pointer<T>(numbers: &[T]) -> *const T {
+    if numbers.is_empty() { std::ptr::null() } else { numbers.as_ptr() }
 }
 
 /// # Panics

@@ -276,33 +276,53 @@ fn quantisation_rounds_half_to_even_and_saturates() {
 }
 
 #[test]
-fn sums_are_rescaled_with_and_without_zero_points() {
+fn sums_are_rescaled_with_and_without_zero_points_and_bias() {
+    const GAP: usize = 2;
     each(RESCALE_I32_F32, |_, run| {
-        grid(|len, edge| {
-            let integers =
-                |seed| Guarded::new(&sequence(len, seed).map(|x| x as i32 - (1 << 23)).collect::<Vec<_>>(), edge);
-            let small =
-                |seed| Guarded::new(&sequence(len, seed).map(|x| (x % 255) as i32 - 127).collect::<Vec<_>>(), edge);
-            let (sums, column_sums, zero_points) = (integers(1), small(2), small(3));
-            let (scales, mut y) = (Guarded::new(&numbers(len, 4), edge), Guarded::new(&vec![7.0f32; len], edge));
-            for with_zero_points in [false, true] {
-                let args = rescale_i32_f32::Args {
-                    sums: sums.as_ptr(),
-                    column_sums: column_sums.as_ptr(),
-                    b_zero_points: if with_zero_points { zero_points.as_ptr() } else { std::ptr::null() },
-                    b_scales: scales.as_ptr(),
-                    y: y.as_mut_ptr(),
-                    len,
-                    a_zero_point: 117,
-                    row_sum: -4000,
-                    a_scale: 0.03,
+        grid(|columns, edge| {
+            for rows in [0, 1, 2, 5] {
+                let stride = columns + GAP;
+                let len = (rows * stride).saturating_sub(GAP);
+                let integers = |len, seed, range: u32| {
+                    let numbers = sequence(len, seed).map(|x| (x % range) as i32 - (range / 2) as i32);
+                    Guarded::new(&numbers.collect::<Vec<_>>(), edge)
                 };
-                // SAFETY: the buffers that are given have `len` numbers.
-                unsafe { call(run, &args) };
-                for (index, &y) in y.iter().enumerate() {
-                    let correction = if with_zero_points { -4000 * zero_points[index] } else { 0 };
-                    let wanted = (sums[index] - 117 * column_sums[index] - correction) as f32 * (0.03 * scales[index]);
-                    assert_eq!(y, wanted, "{len} {with_zero_points} at {index}");
+                let (sums, column_sums, zero_points) =
+                    (integers(len, 1, 1 << 24), integers(columns, 2, 255), integers(columns, 3, 255));
+                let (a_zero_points, row_sums) = (integers(rows, 4, 255), integers(rows, 5, 9001));
+                let (scales, bias) =
+                    (Guarded::new(&numbers(columns, 6), edge), Guarded::new(&numbers(columns, 7), edge));
+                for (with_zero_points, with_bias) in [(false, false), (true, false), (false, true), (true, true)] {
+                    let mut y = Guarded::new(&vec![7.0f32; len], edge);
+                    let args = rescale_i32_f32::Args {
+                        sums: sums.as_ptr(),
+                        sums_stride: 4 * stride,
+                        column_sums: column_sums.as_ptr(),
+                        b_zero_points: if with_zero_points { zero_points.as_ptr() } else { std::ptr::null() },
+                        b_scales: scales.as_ptr(),
+                        bias: if with_bias { bias.as_ptr() } else { std::ptr::null() },
+                        y: y.as_mut_ptr(),
+                        y_stride: 4 * stride,
+                        rows,
+                        columns,
+                        a_zero_points: a_zero_points.as_ptr(),
+                        row_sums: row_sums.as_ptr(),
+                        a_scale: 0.03,
+                    };
+                    // SAFETY: the buffers that are given have so many rows and columns.
+                    unsafe { call(run, &args) };
+                    for (index, &y) in y.iter().enumerate() {
+                        let (row, column) = (index / stride, index % stride);
+                        if column >= columns {
+                            assert_eq!(y, 7.0, "{rows}x{columns} writes beside its columns");
+                            continue;
+                        }
+                        let correction = if with_zero_points { row_sums[row] * zero_points[column] } else { 0 };
+                        let sum = sums[index] - a_zero_points[row] * column_sums[column] - correction;
+                        let product = sum as f32 * (0.03 * scales[column]);
+                        let wanted = if with_bias { product + bias[column] } else { product };
+                        assert_eq!(y, wanted, "{rows}x{columns} {with_zero_points} {with_bias} at {row}, {column}");
+                    }
                 }
             }
         });

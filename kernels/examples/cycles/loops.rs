@@ -17,7 +17,7 @@ pub fn all(items: &mut Items) {
         return;
     }
     let data = vec![0u8; 16 << 10];
-    let loops: [(&str, usize, unsafe fn(*const u8)); 5] = [
+    let loops: [Loop; 5] = [
         ("loop_registers_4_sums", 4, registers_4),
         ("loop_registers_8_sums", 8, registers_8),
         ("loop_registers_12_sums", 12, registers_12),
@@ -33,6 +33,10 @@ pub fn all(items: &mut Items) {
         });
     }
 }
+
+/// Name, dots of a round, and the loop.
+#[cfg(target_arch = "riscv64")]
+type Loop = (&'static str, usize, unsafe fn(*const u8));
 
 /// Rounds of a loop; the data of a round, at most 12 registers of 128 bytes, are the same in each.
 #[cfg(target_arch = "riscv64")]

@@ -12,14 +12,14 @@ use crate::tensor::Element;
 use crate::ukr::MatMulArgs;
 use crate::{select, vector};
 
-/// Rows that read a panel of the right-hand side while it is in the cache of a chip's core.
+/// Rows that read a panel of the right-hand side while it is in the first cache of a chip's core.
 const ROWS: usize = 48;
-/// Columns that are finished together: long enough rows for vectors, and four lines of the output on their way at once.
-const COLUMNS: usize = 64;
 
 /// A variant and what follows from its geometry.
 pub(crate) struct Blocks<F: MatMulFamily> {
     variant: &'static Variant<F>,
+    /// Numbers in four vector registers: the columns that are finished together.
+    columns: usize,
 }
 
 impl<F: MatMulFamily> Clone for Blocks<F> {
@@ -39,7 +39,8 @@ impl<F: MatMulFamily> fmt::Debug for Blocks<F> {
 impl<F: MatMulFamily> Blocks<F> {
     /// The fastest variant for right-hand sides of `layout`; `None` when the host engine has them.
     pub fn new(core: CoreKind, layout: PackLayout) -> Option<Self> {
-        select::matmul(core, layout).map(|variant| Self { variant })
+        let columns = 4 * core.isa().vlen / u32::BITS as usize;
+        select::matmul(core, layout).map(|variant| Self { variant, columns })
     }
 
     fn spec(self) -> &'static MatMulSpec {
@@ -71,7 +72,7 @@ impl<F: MatMulFamily> Blocks<F> {
 
     /// Panels whose products stand side by side in a tile.
     pub fn panels(self) -> usize {
-        (COLUMNS / self.columns()).max(1)
+        (self.columns / self.columns()).max(1)
     }
 
     /// Rows that are written for `rows` rows.

@@ -2,6 +2,7 @@ use rayon::prelude::*;
 
 use crate::mem::AlignedBuf;
 use crate::tensor::Element;
+use crate::ukr::prefetch;
 
 /// Rows of numbers to pack: element `[row, depth]` is `data[row * strides[0] + depth * strides[1]]`.
 #[derive(Clone, Copy)]
@@ -63,24 +64,44 @@ pub(crate) fn pack_panel<T: Element>(rows: Rows<'_, T>, width: usize, k_group: u
     }
 }
 
-/// [`pack_panel`] of neighbouring elements by eight bytes at a time; `None` where something is not aligned to them.
+/// [`pack_panel`] of neighbouring elements by eight bytes at a time; `None` where something is not a multiple of them.
 fn pack_words<T: Element>(rows: Rows<'_, T>, width: usize, k_group: usize, panel: &mut [T]) -> Option<()> {
     let Rows { data, rows: count, k, strides: [row_stride, _] } = rows;
     let words = |elements: usize| {
         let bytes = elements * size_of::<T>();
         bytes.is_multiple_of(size_of::<u64>()).then_some(bytes / size_of::<u64>())
     };
-    let (group, k, row_stride) = (words(k_group)?, words(k)?, words(row_stride)?);
+    let shape = [count, words(k)?, words(row_stride)?];
     let data: &[u64] =
-        bytemuck::try_cast_slice(&data[..count.min(1) * rows.k + count.saturating_sub(1) * rows.strides[0]]).ok()?;
+        bytemuck::try_cast_slice(&data[..count.min(1) * k + count.saturating_sub(1) * row_stride]).ok()?;
     let panel: &mut [u64] = bytemuck::try_cast_slice_mut(panel).ok()?;
-    for row in 0..count {
-        for (index, from) in data[row * row_stride..][..k].chunks(group.max(1)).enumerate() {
-            let to = &mut panel[(index * width + row) * group..][..from.len()];
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-        }
+    match words(k_group)? {
+        1 => pack_groups::<1>(data, shape, width, panel.as_chunks_mut().0),
+        2 if k.is_multiple_of(k_group) => pack_groups::<2>(data, shape, width, panel.as_chunks_mut().0),
+        _ => return None,
     }
     Some(())
+}
+
+/// Rows that are read side by side, so that their lines come at the same time.
+const TOGETHER: usize = 4;
+
+/// Packs rows of `k` words in groups of `W`.
+fn pack_groups<const W: usize>(data: &[u64], [count, k, row_stride]: [usize; 3], width: usize, panel: &mut [[u64; W]]) {
+    let row = |row: usize| data[row * row_stride..][..k].as_chunks::<W>().0;
+    let whole = count - count % TOGETHER;
+    for first in (0..whole).step_by(TOGETHER) {
+        let next = (first + TOGETHER..whole).take(TOGETHER);
+        next.for_each(|next| prefetch(row(next)));
+        let [a, b, c, d] = [row(first), row(first + 1), row(first + 2), row(first + 3)];
+        let groups = panel.chunks_exact_mut(width).zip(a).zip(b).zip(c).zip(d);
+        for ((((group, a), b), c), d) in groups {
+            group[first..first + TOGETHER].copy_from_slice(&[*a, *b, *c, *d]);
+        }
+    }
+    for rest in whole..count {
+        panel.chunks_exact_mut(width).zip(row(rest)).for_each(|(group, from)| group[rest] = *from);
+    }
 }
 
 /// Packs rows as panels of `width`, one after the other; in parallel when called inside a rayon pool.

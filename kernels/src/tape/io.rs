@@ -92,4 +92,14 @@ impl<'a, T: Element> SharedOut<'a, T> {
         // SAFETY: in bounds by the assertion; exclusive by this function's contract and `Tape::new`.
         unsafe { std::slice::from_raw_parts_mut(self.data.add(range.start), range.len()) }
     }
+
+    /// The first element of `range`, which may be written under the contract of [`SharedOut::range`].
+    ///
+    /// # Panics
+    /// When `range` is out of bounds.
+    pub fn pointer(&self, range: Range<usize>) -> *mut T {
+        assert!(range.start <= range.end && range.end <= self.len, "output range out of bounds");
+        // SAFETY: in bounds by the assertion.
+        unsafe { self.data.add(range.start) }
+    }
 }

@@ -16,6 +16,7 @@ pub mod matmul_f32_f32_f32;
 pub mod matmul_nbits;
 pub mod matmul_u8_i8_i32;
 pub mod normalize_f32;
+mod prefetch;
 pub mod quantize_f32_i8;
 pub mod quantize_f32_u8;
 pub mod reduce_f32;
@@ -25,6 +26,8 @@ pub mod select;
 pub mod transpose;
 pub mod unary_f32;
 pub mod unpack_i8;
+
+pub(crate) use prefetch::prefetch;
 
 /// One block of a matrix product `C = A x B`: some rows by one panel of columns, both sides packed.
 ///

@@ -16,6 +16,8 @@ use vectors::Vectors;
 
 use crate::rt::Worker;
 use crate::tape::{Io, SharedOut};
+use crate::ukr::binary_f32::Function;
+use crate::vector;
 
 /// An elementwise function at the end of a matrix product. NaN stays NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -163,6 +165,15 @@ pub(crate) trait Accumulators {
     fn row(&self, _worker: &Worker<'_>, _row: usize, _y: &mut [f32]) -> bool {
         false
     }
+
+    /// All rows of the block, of so many columns, with a bias that is not empty; `y` has rows `n` numbers apart. `false` when
+    /// there is no such form.
+    ///
+    /// # Safety
+    /// The caller may write the columns of each row of `y`.
+    unsafe fn rows(&self, _worker: &Worker<'_>, _shape: [usize; 2], _bias: &[f32], _y: *mut f32, _n: usize) -> bool {
+        false
+    }
 }
 
 /// Sums that are final already: row-major, with `columns` in a row, those of the block first.
@@ -179,6 +190,18 @@ impl Accumulators for Tile<'_> {
 
     fn row(&self, _worker: &Worker<'_>, row: usize, y: &mut [f32]) -> bool {
         y.copy_from_slice(&self.sums[row * self.columns..][..y.len()]);
+        true
+    }
+
+    unsafe fn rows(&self, worker: &Worker<'_>, shape: [usize; 2], bias: &[f32], y: *mut f32, n: usize) -> bool {
+        let [rows, columns] = shape;
+        let Some(add) = vector::Binary::new(worker, Function::Add) else { return false };
+        for row in 0..rows {
+            let sums = &self.sums[row * self.columns..][..columns];
+            // SAFETY: the caller lends the columns of each row of `y`.
+            let y = unsafe { std::slice::from_raw_parts_mut(y.add(row * n), columns) };
+            if bias.is_empty() { y.copy_from_slice(sums) } else { add.map(sums, bias, y) }
+        }
         true
     }
 }

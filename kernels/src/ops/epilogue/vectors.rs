@@ -5,7 +5,10 @@ use crate::ukr::binary_f32::Function as Binary;
 use crate::ukr::unary_f32::Function as Unary;
 use crate::vector;
 
-/// The kernels of one epilogue on a core with vectors; each goes over a row of the block while that is in the cache.
+/// The most numbers that pass through all functions before they are written, so that no line of the output is waited for.
+const LINE: usize = 128;
+
+/// The kernels of one epilogue on a core with vectors.
 pub(super) struct Vectors<'w> {
     epilogue: Epilogue,
     add: vector::Binary<'w>,
@@ -40,26 +43,59 @@ impl<'w> Vectors<'w> {
         out: SharedOut<'_, f32>,
         n: usize,
     ) -> bool {
-        let Block { rows, columns } = block;
+        let (rows, columns) = (&block.rows, &block.columns);
+        if self.activation.is_none() && self.epilogue.residual.is_none() && !rows.is_empty() {
+            let bias = if self.epilogue.bias { &operands.bias[columns.clone()] } else { &[] };
+            let y = out.pointer(rows.start * n + columns.start..(rows.end - 1) * n + columns.end);
+            // SAFETY: the pointer is to the block, which the contract of `Epilogue::store` makes ours.
+            if unsafe { accumulators.rows(worker, [rows.len(), columns.len()], bias, y, n) } {
+                return true;
+            }
+        }
+        let mut line = [0.0; LINE];
         for row in rows.clone() {
-            // SAFETY: `Epilogue::store`'s contract makes the block ours, and rows do not overlap.
+            // SAFETY: the contract makes the block ours, and rows do not overlap.
             let y = unsafe { out.range(row * n + columns.start..row * n + columns.end) };
-            if !accumulators.row(worker, row - rows.start, y) {
+            let is_done = match line.get_mut(..columns.len()) {
+                Some(line) => {
+                    let is_done = self.finish(worker, accumulators, block, operands, row, line);
+                    y.copy_from_slice(line);
+                    is_done
+                }
+                None => self.finish(worker, accumulators, block, operands, row, y),
+            };
+            if !is_done {
                 return false;
             }
-            if self.epilogue.bias {
-                self.add.map_in_place(y, &operands.bias[columns.clone()]);
-            }
-            let residual = |position| self.epilogue.residual.filter(|residual| residual.position == position);
-            if let Some(residual) = residual(Position::BeforeActivation) {
-                self.add_residual(residual, operands, row, columns.start, y);
-            }
-            if let Some(activation) = &self.activation {
-                activation.map_in_place(y);
-            }
-            if let Some(residual) = residual(Position::AfterActivation) {
-                self.add_residual(residual, operands, row, columns.start, y);
-            }
+        }
+        true
+    }
+
+    /// The results of row `row` of the output; `false` when the accumulators have no vector form.
+    fn finish<A: Accumulators>(
+        &self,
+        worker: &Worker<'_>,
+        accumulators: &A,
+        block: &Block,
+        operands: &EpilogueOperands<'_>,
+        row: usize,
+        y: &mut [f32],
+    ) -> bool {
+        if !accumulators.row(worker, row - block.rows.start, y) {
+            return false;
+        }
+        if self.epilogue.bias {
+            self.add.map_in_place(y, &operands.bias[block.columns.clone()]);
+        }
+        let residual = |position| self.epilogue.residual.filter(|residual| residual.position == position);
+        if let Some(residual) = residual(Position::BeforeActivation) {
+            self.add_residual(residual, operands, row, block.columns.start, y);
+        }
+        if let Some(activation) = &self.activation {
+            activation.map_in_place(y);
+        }
+        if let Some(residual) = residual(Position::AfterActivation) {
+            self.add_residual(residual, operands, row, block.columns.start, y);
         }
         true
     }

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use rten_simd::ops::{BitOps, NumOps, ToFloat};
 use rten_simd::{Isa, SimdOp};
 
@@ -63,15 +65,33 @@ impl Accumulators for Scaled<'_> {
     }
 
     fn row(&self, worker: &Worker<'_>, row: usize, y: &mut [f32]) -> bool {
-        let (sums, len) = (&self.sums, y.len());
-        let columns = vector::Columns {
-            sums: &sums.column_sums[..len],
-            zero_points: if sums.b_zero_points.is_empty() { &[] } else { &sums.b_zero_points[..len] },
-            scales: &self.b_scales[..len],
-        };
-        // Without zero points of columns the sums of rows may be left out.
-        let of_row = [sums.a_zero_points[row], if columns.zero_points.is_empty() { 0 } else { sums.row_sums[row] }];
-        vector::rescale(worker, &sums.sums[row * sums.columns..][..len], columns, of_row, self.a_scale, y)
+        let len = y.len();
+        // SAFETY: `y` is one row of so many numbers.
+        unsafe { self.rescale(row..row + 1, len, &[]).store(worker, [1, len], y.as_mut_ptr(), len) }
+    }
+
+    unsafe fn rows(&self, worker: &Worker<'_>, shape: [usize; 2], bias: &[f32], y: *mut f32, n: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.rescale(0..shape[0], shape[1], bias).store(worker, shape, y, n) }
+    }
+}
+
+impl Scaled<'_> {
+    /// The first `columns` columns of some rows of the block, with their bias.
+    fn rescale<'a>(&'a self, rows: Range<usize>, columns: usize, bias: &'a [f32]) -> vector::Rescale<'a> {
+        let sums = &self.sums;
+        let has_zero_points = !sums.b_zero_points.is_empty();
+        vector::Rescale {
+            sums: &sums.sums[rows.start * sums.columns..],
+            stride: sums.columns,
+            column_sums: &sums.column_sums[..columns],
+            b_zero_points: if has_zero_points { &sums.b_zero_points[..columns] } else { &[] },
+            b_scales: &self.b_scales[..columns],
+            bias,
+            a_zero_points: &sums.a_zero_points[rows.clone()],
+            row_sums: if has_zero_points { &sums.row_sums[rows] } else { &[] },
+            a_scale: self.a_scale,
+        }
     }
 }
 
