@@ -38,6 +38,17 @@ impl Toolchain {
         Ok(target().join(TARGET).join(folder(profile)).join("examples").join(name))
     }
 
+    /// Lints the crates that have code for riscv64 only.
+    pub fn lint(&self) -> Result<()> {
+        if self.is_of_debian() {
+            println!("NOT RUN: clippy has no library of riscv64 that fits; with rustup: rustup target add {TARGET}");
+            return Ok(());
+        }
+        let mut cargo = self.cargo("clippy");
+        cargo.args(["--package", "kernels", "--package", "ime", "--package", "ime-preload", "--all-targets"]);
+        process::run(cargo.args(["--", "-D", "warnings"]))
+    }
+
     fn library(&self, package: &str, profile: &str) -> Result<PathBuf> {
         process::run(self.cargo("build").args(["--profile", profile, "--package", package]))?;
         Ok(target().join(TARGET).join(folder(profile)).join(format!("lib{}.so", package.replace('-', "_"))))

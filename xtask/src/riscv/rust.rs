@@ -39,6 +39,11 @@ impl Toolchain {
         Ok(Toolchain { sysroot: Some(sysroot) })
     }
 
+    /// Whether it is Debian's compiler, which comes without clippy.
+    pub fn is_of_debian(&self) -> bool {
+        self.sysroot.is_some()
+    }
+
     /// Tells cargo the compiler.
     pub fn configure(&self, cargo: &mut Command) {
         if let Some(sysroot) = &self.sysroot {

@@ -15,6 +15,7 @@ const PREFIX: &str = "riscv-";
 type Row = (&'static str, fn(&Emulation) -> Result<()>);
 
 const LANES: &[Row] = &[
+    ("clippy", |emulation| emulation.toolchain.lint()),
     ("ime-k1", |emulation| ime(emulation, qemu::K1)),
     ("ime-k3", |emulation| ime(emulation, qemu::K3)),
     ("kernels", kernels),
