@@ -136,7 +136,7 @@ impl<'w> Select<'w> {
 }
 
 /// The two numbers of `reduction` over `x`; `shift` is that of moments.
-pub(crate) fn reduce(worker: &Worker<'_>, reduction: Reduction, x: &[f32], shift: f64) -> Option<[f64; 2]> {
+pub(crate) fn reduce(worker: &Worker<'_>, reduction: Reduction, x: &[f32], shift: f32) -> Option<[f64; 2]> {
     let kernel = find(worker, REDUCE_F32, reduction)?;
     let mut result = [0.0; 2];
     // SAFETY: the slice has so many numbers, and `result` is ours.
@@ -154,7 +154,7 @@ pub(crate) fn exp_sum(worker: &Worker<'_>, y: &mut [f32], shift: f32) -> Option<
     Some(sum)
 }
 
-/// `y = ((y - mean) - residue) * scale * gamma + beta`
+/// `y = ((x - mean) - residue) * scale * gamma + beta` for moments `[mean, residue, scale]` and weights `[gamma, beta]`
 pub(crate) struct Normalize<'w>(Armed<'w, NormalizeF32>);
 
 impl<'w> Normalize<'w> {
@@ -163,17 +163,28 @@ impl<'w> Normalize<'w> {
     }
 
     /// # Panics
+    /// When `x`, or a weight that is given, has another length than `y`.
+    pub fn map(&self, x: &[f32], y: &mut [f32], moments: [f32; 3], weights: [Option<&[f32]>; 2]) {
+        assert_eq!(x.len(), y.len());
+        self.call(x.as_ptr(), y, moments, weights);
+    }
+
+    /// # Panics
     /// When a weight that is given has another length than `y`.
-    pub fn map(&self, y: &mut [f32], [mean, residue, scale]: [f32; 3], gamma: Option<&[f32]>, beta: Option<&[f32]>) {
-        let weights = |weights: Option<&[f32]>| {
+    pub fn map_in_place(&self, y: &mut [f32], moments: [f32; 3], weights: [Option<&[f32]>; 2]) {
+        self.call(y.as_ptr(), y, moments, weights);
+    }
+
+    fn call(&self, x: *const f32, y: &mut [f32], [mean, residue, scale]: [f32; 3], weights: [Option<&[f32]>; 2]) {
+        let [gamma, beta] = weights.map(|weights| {
             weights.map_or(std::ptr::null(), |weights| {
                 assert_eq!(weights.len(), y.len());
                 weights.as_ptr()
             })
-        };
-        let (gamma, beta, len) = (weights(gamma), weights(beta), y.len());
-        let args = normalize_f32::Args { x: y.as_ptr(), y: y.as_mut_ptr(), gamma, beta, len, mean, residue, scale };
-        // SAFETY: `y` is both operand and result, and the weights are null or as long.
+        });
+        let (len, y) = (y.len(), y.as_mut_ptr());
+        let args = normalize_f32::Args { x, y, gamma, beta, len, mean, residue, scale };
+        // SAFETY: both callers pass as many numbers of `x` as `y` has, and the weights are null or as long.
         unsafe { self.0.call(&args) }
     }
 }

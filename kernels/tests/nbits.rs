@@ -136,7 +136,8 @@ fn quantized(x: &[f32]) -> Option<(Vec<i8>, f32, f32)> {
 #[test]
 fn quantized_groups() {
     each(QUANTIZE_F32_I8, |variant, run| {
-        for (len, group) in [(0, 32), (1, 16), (31, 32), (64, 16), (100, 32), (300, 64), (257, 128), (640, 96)] {
+        let lengths = [(0, 32), (1, 16), (31, 32), (64, 16), (100, 32), (300, 32), (300, 64), (257, 128), (1300, 128)];
+        for (len, group) in lengths.into_iter().chain([(640, 96), (700, 64), (333, 8)]) {
             for (special, edge) in (0..7).flat_map(|special| Guarded::<u8>::EDGES.map(|edge| (special, edge))) {
                 let mut x = numbers(len, 1);
                 let fill = [1.0, 0.0, 1e-40, 1e-36, f32::NAN, f32::INFINITY, f32::MAX][special];

@@ -171,7 +171,7 @@ fn reductions_pass_over_no_number() {
                     values[3] = f32::NAN;
                 }
                 let x = Guarded::new(&values, edge);
-                let (shift, mut result) = (f64::from(offset), [7.0; 2]);
+                let (shift, mut result) = (offset, [7.0; 2]);
                 // SAFETY: the buffer has `len` numbers.
                 unsafe { call(run, &reduce_f32::Args { x: x.as_ptr(), len, shift, result: &mut result }) };
                 let wide = || values.iter().map(|&x| f64::from(x));
@@ -180,13 +180,17 @@ fn reductions_pass_over_no_number() {
                         [wide().fold(f64::INFINITY, f64::min), wide().fold(f64::NEG_INFINITY, f64::max)]
                     }
                     Reduction::Moments => {
-                        [wide().map(|x| x - shift).sum(), wide().map(|x| (x - shift) * (x - shift)).sum()]
+                        let differences = || wide().map(|x| x - f64::from(shift));
+                        [differences().sum(), differences().map(|x| x * x).sum()]
                     }
+                    Reduction::Squares => [wide().map(|x| x * x).sum(), 0.0],
                     Reduction::Sum => [wide().sum(), 0.0],
                 };
                 for (actual, expected) in result.into_iter().zip(expected) {
                     // The order of the additions differs.
-                    let bound = f64::EPSILON * (len as f64 + 1.0) * wide().map(f64::abs).sum::<f64>();
+                    let power = if variant.spec == Reduction::Squares { 2 } else { 1 };
+                    let terms = wide().map(|x| x.abs().powi(power)).sum::<f64>();
+                    let bound = f64::EPSILON * (len as f64 + 1.0) * terms;
                     let close = actual == expected || (actual - expected).abs() <= bound;
                     assert!(close, "{} of {len}: {actual}, not {expected}", variant.name);
                 }
@@ -225,7 +229,10 @@ fn exponentials_and_their_sum() {
 fn normalisations_with_and_without_weights() {
     each(NORMALIZE_F32, |_, run| {
         grid(|len, edge| {
-            for (with_gamma, with_beta) in [(false, false), (false, true), (true, false), (true, true)] {
+            let weights = [(false, false), (false, true), (true, false), (true, true)];
+            for ((with_gamma, with_beta), mean) in
+                weights.into_iter().flat_map(|weights| [0.0, 0.5].map(|mean| (weights, mean)))
+            {
                 let weights = |given: bool, seed| Guarded::new(&numbers(if given { len } else { 0 }, seed), edge);
                 let (gamma, beta, x) = (weights(with_gamma, 1), weights(with_beta, 2), weights(true, 3));
                 let mut y = Guarded::new(&vec![7.0; len], edge);
@@ -236,14 +243,14 @@ fn normalisations_with_and_without_weights() {
                     gamma: pointer(with_gamma, &gamma),
                     beta: pointer(with_beta, &beta),
                     len,
-                    mean: 0.5,
-                    residue: 0.125,
+                    mean,
+                    residue: mean / 4.0,
                     scale: 3.0,
                 };
                 // SAFETY: the buffers that are given have `len` numbers.
                 unsafe { call(run, &args) };
                 for (index, &y) in y.iter().enumerate() {
-                    let mut wanted = (x[index] - 0.5 - 0.125) * 3.0;
+                    let mut wanted = (x[index] - mean - mean / 4.0) * 3.0;
                     wanted *= if with_gamma { gamma[index] } else { 1.0 };
                     wanted += if with_beta { beta[index] } else { 0.0 };
                     assert_eq!(y, wanted, "{len} {with_gamma} {with_beta} at {index}");
@@ -257,8 +264,15 @@ fn normalisations_with_and_without_weights() {
 fn quantisation_rounds_half_to_even_and_saturates() {
     each(QUANTIZE_F32_U8, |_, run| {
         grid(|len, edge| {
-            for (zero_point, flip, scale) in [(0, 0, 0.02f32), (128, 128, 1.0), (255, 0, 0.01)] {
+            let scales =
+                [(0, 0, 0.02f32), (128, 128, 1.0), (255, 0, 0.01), (99, 128, 0.037), (128, 0, 1e-36), (3, 0, 1e31)];
+            for (zero_point, flip, scale) in scales {
                 let mut values: Vec<f32> = numbers(len, 4).into_iter().map(|x| x * 150.0 * scale).collect();
+                // Every other quotient is a half, or the number before or behind it.
+                for (index, x) in values.iter_mut().enumerate().step_by(2) {
+                    let half = ((*x / scale).floor() + 0.5) * scale;
+                    *x = f32::from_bits((half.to_bits() + index as u32 / 2 % 3).saturating_sub(1));
+                }
                 let special = [0.5, 1.5, -0.5, -1.5, 2.5, 1e30, -1e30, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
                 values.iter_mut().zip(special).for_each(|(x, special)| *x = special * scale);
                 let (x, mut y) = (Guarded::new(&values, edge), Guarded::new(&vec![7u8; len], edge));

@@ -1,14 +1,18 @@
 //! Drivers beside matrix products, on activations of MiniLM's size.
 
 use kernels::driver::Driver;
+use kernels::isa::isa_of_this_thread;
 use kernels::ops::arithmetic::{Arithmetic, ArithmeticOp};
 use kernels::ops::norm::{Norm, NormKind};
 use kernels::ops::quantize::{DynamicQuantize, MinMax};
 use kernels::ops::softmax::Softmax;
 use kernels::ops::unary::{Unary, UnaryOp};
+use kernels::table::QUANTIZE_F32_I8;
 use kernels::tensor::DType;
+use kernels::ukr::quantize_f32_i8;
 
 use crate::item::{From, Items, Unit as Work, buffer, floats};
+use crate::mark;
 
 const ROWS: usize = 32;
 const WIDTH: usize = 384;
@@ -42,4 +46,29 @@ pub fn all(items: &mut Items) {
         let extremes: Vec<f32> = (0..MinMax::extremes(LEN)).map(|index| [-1.0, 1.0][index % 2]).collect();
         (Box::new(DynamicQuantize::new(LEN)), vec![x(), buffer(&extremes)], vec![LEN, 4, 1])
     });
+    quantize_groups(items);
+}
+
+/// The kernel that quantises activations in groups of 32.
+fn quantize_groups(items: &mut Items) {
+    const GROUP: usize = 32;
+    let x = buffer(&floats(LEN));
+    let (mut y, mut scales, mut sums) = (vec![0i8; LEN], vec![0f32; LEN / GROUP], vec![0f32; LEN / GROUP]);
+    let args = quantize_f32_i8::Args {
+        x: x.as_ptr().cast(),
+        y: y.as_mut_ptr(),
+        scales: scales.as_mut_ptr(),
+        sums: sums.as_mut_ptr(),
+        len: LEN,
+        group: GROUP,
+    };
+    let rows = QUANTIZE_F32_I8.iter().filter(|row| row.needs.met_by(isa_of_this_thread()));
+    for run in rows.filter_map(|row| row.run) {
+        items.measure("quantize_groups", LEN, Work::Element, From::L2, |_| {
+            mark::begin();
+            // SAFETY: the buffers have the sizes that the contract wants, and the core meets the needs of the row.
+            unsafe { run(&args) };
+            mark::end();
+        });
+    }
 }

@@ -58,7 +58,7 @@ impl Softmax {
             stage.copy_from_slice(part);
             sum += vector::exp_sum(worker, stage, greatest as f32)?;
         }
-        vector::Normalize::new(worker)?.map(row, [greatest as f32, sum.ln() as f32, 1.0], None, None);
+        vector::Normalize::new(worker)?.map_in_place(row, [greatest as f32, sum.ln() as f32, 1.0], [None; 2]);
         Some(())
     }
 

@@ -138,15 +138,11 @@ pub static REDUCE_F32: &[Variant<ReduceF32>] = &[
         name: "rvv_extremes",
         needs: Needs::RVV,
         spec: Reduction::Extremes,
-        run: riscv!(reduce_f32::rvv_extremes::run),
+        run: riscv!(reduce_f32::rvv::extremes),
     },
-    Variant {
-        name: "rvv_moments",
-        needs: Needs::RVV,
-        spec: Reduction::Moments,
-        run: riscv!(reduce_f32::rvv_moments::run),
-    },
-    Variant { name: "rvv_sum", needs: Needs::RVV, spec: Reduction::Sum, run: riscv!(reduce_f32::rvv_sum::run) },
+    Variant { name: "rvv_moments", needs: Needs::RVV, spec: Reduction::Moments, run: riscv!(reduce_f32::rvv::moments) },
+    Variant { name: "rvv_squares", needs: Needs::RVV, spec: Reduction::Squares, run: riscv!(reduce_f32::rvv::squares) },
+    Variant { name: "rvv_sum", needs: Needs::RVV, spec: Reduction::Sum, run: riscv!(reduce_f32::rvv::sum) },
 ];
 
 pub static EXP_SUM_F32: &[Variant<ExpSumF32>] =

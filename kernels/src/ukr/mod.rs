@@ -22,6 +22,8 @@ pub mod quantize_f32_u8;
 pub mod reduce_f32;
 pub mod rescale_i32_f32;
 pub mod rotate_f32;
+#[cfg(target_arch = "riscv64")]
+mod rounds;
 pub mod select;
 pub mod transpose;
 pub mod unary_f32;

@@ -115,7 +115,7 @@ impl Fold<'_> {
         let reduce = |reduction| vector::reduce(self.worker, reduction, x, 0.0);
         match self.op {
             ReduceOp::L1 => self.magnitudes(x),
-            ReduceOp::L2 | ReduceOp::SumSquare => Some(reduce(Reduction::Moments)?[1]),
+            ReduceOp::L2 | ReduceOp::SumSquare => Some(reduce(Reduction::Squares)?[0]),
             // The kernel passes over NaN. A sum is NaN where there is one, and also where infinities meet.
             ReduceOp::Max | ReduceOp::Min if reduce(Reduction::Sum)?[0].is_nan() && x.iter().any(|x| x.is_nan()) => {
                 Some(f64::NAN)

@@ -1,28 +1,28 @@
-//! Groups of eight registers: v8 is `x` and the result, v16 is `gamma`, then `beta`.
+//! Groups of eight registers: v8 is `x`, v16 `gamma`, v0 `beta`, v24 the result.
 
 use super::Args;
+use crate::ukr::rounds::{first, next};
 
+/// `$load` brings weights, `$centre` reads v8 for the last time, `$rest` leaves the result in v24.
 macro_rules! rows {
-    ($args:expr, $($weights:literal),*) => {
+    ($args:expr, [$($load:literal),*], [$($centre:literal),+], [$($rest:literal),*]) => {
         std::arch::asm!(
             ".option push",
             ".option arch, +v",
             "beqz a2, 2f",
+            first!(),
             "1:",
-            "vsetvli a5, a2, e32, m8, ta, ma",
-            "vle32.v v8, (a0)",
-            "vfsub.vf v8, v8, f10",
-            "vfsub.vf v8, v8, f11",
-            "vfmul.vf v8, v8, f12",
-            $($weights,)*
-            "vse32.v v8, (a1)",
-            "sub a2, a2, a5",
-            "slli a5, a5, 2",
-            "add a0, a0, a5",
-            "add a1, a1, a5",
-            "add a3, a3, a5",
-            "add a4, a4, a5",
-            "bnez a2, 1b",
+            $($load,)*
+            $($centre,)+
+            next!(),
+            $($rest,)*
+            "vse32.v v24, (a1)",
+            "add a1, a1, t2",
+            "add a3, a3, t2",
+            "add a4, a4, t2",
+            "mv t0, t1",
+            "vsetvli zero, t0, e32, m8, ta, ma",
+            "bnez t0, 1b",
             "2:",
             ".option pop",
             inout("a0") $args.x => _,
@@ -39,18 +39,36 @@ macro_rules! rows {
     };
 }
 
+/// [`rows`] with the weights that there are.
+macro_rules! weighted {
+    ($args:expr, [$($centre:literal),+], [$($rest:literal),*]) => {
+        match ($args.gamma.is_null(), $args.beta.is_null()) {
+            (true, true) => rows!($args, [], [$($centre),+], [$($rest),*]),
+            (false, true) => {
+                rows!($args, ["vle32.v v16, (a3)"], [$($centre),+], [$($rest,)* "vfmul.vv v24, v24, v16"])
+            }
+            (true, false) => {
+                rows!($args, ["vle32.v v0, (a4)"], [$($centre),+], [$($rest,)* "vfadd.vv v24, v24, v0"])
+            }
+            (false, false) => rows!(
+                $args,
+                ["vle32.v v16, (a3)", "vle32.v v0, (a4)"],
+                [$($centre),+],
+                [$($rest,)* "vfmul.vv v24, v24, v16", "vfadd.vv v24, v24, v0"]
+            ),
+        }
+    };
+}
+
 /// # Safety
 /// The contract of [`Args`], on a core that meets the needs of its row in the table.
 pub unsafe fn run(args: &Args) {
     // SAFETY: the assembly touches only the numbers that `Args` lends it.
     unsafe {
-        match (args.gamma.is_null(), args.beta.is_null()) {
-            (true, true) => rows!(args,),
-            (false, true) => rows!(args, "vle32.v v16, (a3)", "vfmul.vv v8, v8, v16"),
-            (true, false) => rows!(args, "vle32.v v16, (a4)", "vfadd.vv v8, v8, v16"),
-            (false, false) => {
-                rows!(args, "vle32.v v16, (a3)", "vfmul.vv v8, v8, v16", "vle32.v v16, (a4)", "vfadd.vv v8, v8, v16")
-            }
+        if args.mean == 0.0 && args.residue == 0.0 {
+            weighted!(args, ["vfmul.vf v24, v8, f12"], []);
+        } else {
+            weighted!(args, ["vfsub.vf v24, v8, f10"], ["vfsub.vf v24, v24, f11", "vfmul.vf v24, v24, f12"]);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `y = round_half_even(x * (127 / max |x|))` in i8, for each group of neighbours on its own.
 
 #[cfg(target_arch = "riscv64")]
+mod rounds;
+#[cfg(target_arch = "riscv64")]
 pub mod rvv;
 
 use crate::table::Family;

@@ -1,11 +1,51 @@
 //! Groups of eight registers in 32 bits: v8-v15 are the largest numbers and then what is stored, v16-v23 numbers on their
 //! way, v4 the sum. Numbers without their sign are ordered as their bits are, and those that are not finite come last.
 
-use super::{Args, LEAST};
+use super::{Args, LEAST, rounds};
 
+/// Whole rounds of groups that fill registers, then what is left.
+///
 /// # Safety
 /// The contract of [`Args`], on a core that meets the needs of its row in the table.
 pub unsafe fn run(args: &Args) {
+    let lanes = register_bytes() / size_of::<f32>();
+    let (groups, quantize): (usize, unsafe fn(&Args, usize)) = match args.group {
+        group if group == lanes => (4, rounds::four_of_one),
+        group if group == 2 * lanes => (2, rounds::two_of_two),
+        group if group == 4 * lanes => (2, rounds::two_of_four),
+        // SAFETY: the caller's promise.
+        _ => return unsafe { rest(args) },
+    };
+    let round = groups * args.group;
+    let count = args.len / round;
+    // SAFETY: so many rounds, and the numbers behind them, are what `args` lends.
+    unsafe {
+        if count > 0 {
+            quantize(args, count);
+        }
+        rest(&Args {
+            x: args.x.add(count * round),
+            y: args.y.add(count * round),
+            scales: args.scales.add(count * groups),
+            sums: args.sums.add(count * groups),
+            len: args.len - count * round,
+            group: args.group,
+        });
+    }
+}
+
+fn register_bytes() -> usize {
+    let bytes;
+    // SAFETY: reads a register that a core with vectors has.
+    unsafe { std::arch::asm!("csrr {}, vlenb", out(reg) bytes, options(nomem, nostack, preserves_flags)) };
+    bytes
+}
+
+/// Groups one after the other.
+///
+/// # Safety
+/// That of [`run`].
+unsafe fn rest(args: &Args) {
     // SAFETY: the assembly touches only the numbers that `Args` lends it.
     unsafe {
         std::arch::asm!(

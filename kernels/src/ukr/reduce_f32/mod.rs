@@ -1,11 +1,7 @@
 //! What is left of a row of f32.
 
 #[cfg(target_arch = "riscv64")]
-pub mod rvv_extremes;
-#[cfg(target_arch = "riscv64")]
-pub mod rvv_moments;
-#[cfg(target_arch = "riscv64")]
-pub mod rvv_sum;
+pub mod rvv;
 
 use crate::table::Family;
 
@@ -21,9 +17,11 @@ impl Family for ReduceF32 {
 pub enum Reduction {
     /// Smallest and largest number; NaN is passed over, infinities when there is none.
     Extremes,
-    /// Sums of `x - shift` and of its square.
+    /// Sums of `x - shift` and of its square, in f64.
     Moments,
-    /// The sum, and 0.
+    /// The sum of squares, in f64, and 0.
+    Squares,
+    /// The sum, in f64, and 0.
     Sum,
 }
 
@@ -33,6 +31,6 @@ pub struct Args {
     pub x: *const f32,
     pub len: usize,
     /// Subtracted from every number, for moments.
-    pub shift: f64,
+    pub shift: f32,
     pub result: *mut [f64; 2],
 }

@@ -1,0 +1,62 @@
+//! Loops over f32 that have the next numbers on their way while they work on those before: a core in order waits where a number
+//! is used, not where it is loaded.
+//!
+//! Of `a2` numbers at `a0`, which both advance, a round works on `t0`; `t1` are those of the next round and `t2` the bytes of a
+//! round. v8-v15 is what was loaded.
+
+/// The first round's numbers.
+macro_rules! first {
+    () => {
+        "vsetvli t0, a2, e32, m8, ta, ma\nvle32.v v8, (a0)"
+    };
+}
+
+/// The next round's numbers, as soon as no instruction to come reads those of this round. The vector length stays this round's.
+macro_rules! next {
+    () => {
+        "sub a2, a2, t0\nslli t2, t0, 2\nadd a0, a0, t2\nvsetvli t1, a2, e32, m8, ta, ma\nvle32.v v8, (a0)\nvsetvli zero, t0, e32, m8, ta, ma"
+    };
+}
+
+/// Folds the lanes of eight registers into those of the first, by `$op`; the numbers are those of the second half of eight, of four
+/// and of two registers. The vector type is then that of one register.
+macro_rules! fold {
+    ($op:literal, $width:literal, $to:literal, $four:literal, $two:literal, $one:literal) => {
+        concat!(
+            "vsetvli t0, zero, ",
+            $width,
+            ", m4, ta, ma\n",
+            $op,
+            " v",
+            $to,
+            ", v",
+            $to,
+            ", v",
+            $four,
+            "\n",
+            "vsetvli t0, zero, ",
+            $width,
+            ", m2, ta, ma\n",
+            $op,
+            " v",
+            $to,
+            ", v",
+            $to,
+            ", v",
+            $two,
+            "\n",
+            "vsetvli t0, zero, ",
+            $width,
+            ", m1, ta, ma\n",
+            $op,
+            " v",
+            $to,
+            ", v",
+            $to,
+            ", v",
+            $one,
+        )
+    };
+}
+
+pub(super) use {first, fold, next};
