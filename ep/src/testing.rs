@@ -163,6 +163,13 @@ impl Model {
         self.run_with(&[("threads", "2")], inputs)
     }
 
+    /// The steps that one thread runs for these inputs.
+    pub fn steps(&self, inputs: &[Value]) -> String {
+        let provider = Provider::new(Options::parse([("threads", "1")]).unwrap()).unwrap();
+        let views: Vec<TensorView<'_>> = inputs.iter().map(Value::view).collect();
+        provider.compile(&self.graph()).unwrap().plan(&views).unwrap().to_string()
+    }
+
     /// Like [`Model::run`], with these options.
     pub fn run_with(&self, options: &[(&str, &str)], inputs: &[Value]) -> Result<Vec<Value>, Error> {
         let options = Options::parse(options.iter().copied().chain([("claim", "all")]))?;

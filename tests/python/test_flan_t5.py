@@ -1,6 +1,9 @@
 """flan-t5-small as an exporter and dynamic quantisation left it: placement, and the same titles as the CPU provider."""
 
+import json
+
 import numpy as np
+import onnxruntime as ort
 import pytest
 from placement import assert_all_on_spacemit
 from tokenizers import Tokenizer
@@ -42,6 +45,22 @@ def title(encoder, decoder, ids):
 def test_every_node_is_claimed(sessions, name):
     session, _, report = sessions(name)
     assert_all_on_spacemit(session, report)
+
+
+def test_causal_attention_of_the_decoder_is_bounded(zoo, tmp_path):
+    """The exporter builds the mask in a hundred nodes and adds it to the position bias."""
+    trace, tokens = tmp_path / "trace.json", 5
+    options = ort.SessionOptions()
+    options.append_execution_provider("Spacemit", {"profile": str(trace), "threads": "1"})
+    session = ort.InferenceSession(str(zoo.need("flan-t5-decoder")), options)
+    hidden, mask = np.zeros((1, 7, 512), np.float32), np.ones((1, 7), np.int64)
+    feeds = {"input_ids": np.ones((1, tokens), np.int64), "encoder_hidden_states": hidden}
+    session.run(None, feeds | {"encoder_attention_mask": mask})
+    del session
+    kernels = [event["args"]["kernel"] for event in json.loads(trace.read_text()) if event.get("cat") == "step"]
+    attentions = [kernel for kernel in kernels if kernel.startswith("attention")]
+    assert sum(" causal" in kernel for kernel in attentions) == len(attentions) // 2 == 8
+    assert not any("Range" in kernel or "scatter" in kernel for kernel in kernels)
 
 
 @pytest.mark.parametrize("text", TEXTS)

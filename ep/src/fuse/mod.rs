@@ -2,8 +2,10 @@
 
 mod conv;
 mod dequantized;
+mod embedding;
 mod epilogue;
 mod gelu;
+mod kv_cache;
 mod linear;
 mod nbits;
 mod nbits_gate;
@@ -17,7 +19,7 @@ mod sigmoid;
 mod sizes;
 mod skip_norm;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transpose;
 
 use crate::claim::disabled;
@@ -65,6 +67,8 @@ pub const RULES: &[FusionRule] = &[
     rotate_half::ROTATE_HALF,
     sdpa::SDPA,
     repeat_kv::REPEAT_KV,
+    kv_cache::KV_CACHE,
+    embedding::SCALED,
     // Products with constants, then what follows them, in the order of the epilogue.
     quantized::QUANTIZED,
     nbits::NBITS,

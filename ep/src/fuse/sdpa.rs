@@ -9,7 +9,8 @@ use crate::ops::FUSED;
 pub const SDPA: FusionRule = FusionRule {
     name: "Sdpa",
     pattern: "MatMul(Softmax(MatMul(q, k) * scale + mask), v) -> Sdpa; scales on q, k or the product, transpositions \
-              of q, k, v and the result, casts around the softmax, no mask, Where(IsNaN(softmax), 0, softmax)",
+              of q, k, v and the result, casts around the softmax, no mask, Where(IsNaN(softmax), 0, softmax), Concat of one \
+              operand",
     fuse,
 };
 
@@ -133,7 +134,11 @@ impl Operand {
 fn operand(m: &mut Match<'_, '_>, mut value: ValueId, order: [usize; 4], scales: bool) -> Operand {
     let mut found = Operand { value, scale: 1.0, axes: order.to_vec(), transposed: false };
     while m.graph().only_consumer(value).is_some() {
-        let (base, scale) = if scales { scaled(m, value) } else { (value, 1.0) };
+        let (base, scale) = match only_part(m, value) {
+            Some(base) => (base, 1.0),
+            None if scales => scaled(m, value),
+            None => (value, 1.0),
+        };
         found.scale *= scale;
         found.value = base;
         if base != value {
@@ -147,6 +152,11 @@ fn operand(m: &mut Match<'_, '_>, mut value: ValueId, order: [usize; 4], scales:
         value = base;
     }
     found
+}
+
+/// What a concatenation of nothing else, which stands where a cache would be appended to, makes `value` of.
+fn only_part(m: &mut Match<'_, '_>, value: ValueId) -> Option<ValueId> {
+    m.take_if(Some(value), |node| node.is("", "Concat") && node.inputs.len() == 1)?.input(0)
 }
 
 fn transposed(m: &mut Match<'_, '_>, value: ValueId, axes: &[usize]) -> Option<(Vec<usize>, ValueId)> {

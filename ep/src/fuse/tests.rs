@@ -62,6 +62,9 @@ fn document() -> String {
     for rule in RULES {
         text += &format!("| {} | `{}` |\n", rule.name, rule.pattern.replace('|', "\\|"));
     }
+    text += "\nWhat follows from constants and shapes alone is computed when a program is planned, up to 16 MiB a result. So are \
+             masks and position biases, however an exporter builds them: attention reads them as constants, and visits no key \
+             that such a mask hides behind the position of each query. A mask of nothing else is not read at all.\n";
     text
 }
 

@@ -89,7 +89,7 @@ impl Masked {
 }
 
 /// Strides of a dense tensor that broadcasts to `[batch, heads, queries, keys]`.
-fn broadcast(dims: &[usize], to: &AttentionDims) -> Result<Strided, BindError> {
+pub(super) fn broadcast(dims: &[usize], to: &AttentionDims) -> Result<Strided, BindError> {
     let target = [to.batch, to.heads, to.queries, to.keys];
     let mut strides = [0; 4];
     let mut stride = 1;

@@ -23,6 +23,7 @@ mod cum_sum;
 mod dequantized_linear;
 mod einsum;
 mod embed_layer_norm;
+mod embedding;
 mod expand;
 mod eye_like;
 mod gated;
@@ -35,6 +36,7 @@ mod gemma_rotary;
 mod group_query_attention;
 mod hardmax;
 mod identity;
+mod known_mask;
 mod linear;
 mod linear_attention;
 mod lower;
@@ -166,6 +168,7 @@ const TABLE: &[&[OpRow]] = &[
     dequantized_linear::ROWS,
     einsum::ROWS,
     embed_layer_norm::ROWS,
+    embedding::ROWS,
     expand::ROWS,
     eye_like::ROWS,
     gated::ROWS,

@@ -9,12 +9,14 @@
 //! | 2 | V     | 4 dimensions in the order `v_order` | type of Q |
 //! | 3 | mask  | broadcast to `[batch, heads, queries, keys]` | optional; float of Q's type: added, bool: false hides |
 //! | 4 | bias  | broadcast to `[batch, heads, queries, keys]` | optional; float of Q's type: added |
+//! | 5, 6 | past of K, of V | `[batch, heads of K, past, element]` | optional, both; type of Q; K and V come behind |
 //!
 //! An order is `bsnh`: `[batch, seq, head, element]`, `bnsh`: `[batch, head, seq, element]`, or `bnhs`:
 //! `[batch, head, element, seq]`, which `Y` cannot have.
 //!
 //! Output `Y`: 4 dimensions in the order `out_order`, type of Q. A batch of 1 is broadcast; K and V may have fewer heads
-//! than Q, of which each then serves equally many neighbouring heads of Q.
+//! than Q, of which each then serves equally many neighbouring heads of Q. Beside a past, K and V have the batch of Q and
+//! an order other than `bnhs`, and the optional outputs 1 and 2 are K and V with their past, `[batch, heads, keys, element]`.
 //!
 //! | attribute | type | default | meaning |
 //! |---|---|---|---|
@@ -26,7 +28,9 @@
 use kernels::ops::attention::{Attention, AttentionDims, Order, UndefinedRow};
 use kernels::tensor::DType;
 
+use super::attention_cache::KeysAndValues;
 use super::attention_mask::Masked;
+use super::known_mask::KnownMask;
 use super::{Code, Decline, FUSED, Lower, Op, OpRow, Work};
 use crate::plan::{Bind, BindError};
 
@@ -34,12 +38,18 @@ pub const ROWS: &[OpRow] = &[OpRow {
     domain: FUSED,
     name: "Sdpa",
     versions: 1..=1,
-    inputs: 3..=5,
-    outputs: 1..=1,
+    inputs: 3..=7,
+    outputs: 1..=3,
     attrs: &["scale", "q_order", "k_order", "v_order", "out_order", "is_causal", "nan_rows_to_zero"],
     work: Work::Heavy,
     lower,
 }];
+
+/// Inputs that are added to the scores.
+const MASKS: [usize; 2] = [3, 4];
+/// Inputs and outputs of caches.
+const PAST: [usize; 2] = [5, 6];
+const PRESENT: [usize; 2] = [1, 2];
 
 struct Sdpa {
     workers: usize,
@@ -62,14 +72,21 @@ fn lower(cx: &Lower<'_, '_>) -> Result<Box<dyn Op>, Decline> {
     if cx.has_input(4) {
         cx.dtype_in(4, &[dtype])?;
     }
+    for index in PAST.into_iter().filter(|&index| cx.has_input(index)) {
+        cx.dtype_in(index, &[dtype])?;
+    }
+    if cx.has_input(PAST[0]) != cx.has_input(PAST[1]) {
+        return Err(Decline::new(Code::Input, "of past keys and past values only one is given"));
+    }
     for index in 0..3 {
         if cx.rank(index).is_some_and(|rank| rank != 4) {
             return Err(Decline::new(Code::Rank, format!("input {index} has not 4 dimensions")));
         }
     }
     let orders = [order(cx, "q_order")?, order(cx, "k_order")?, order(cx, "v_order")?, order(cx, "out_order")?];
-    if orders[3] == Order::Bnhs {
-        return Err(Decline::new(Code::Attribute, "out_order 'bnhs' is not supported"));
+    let cached = cx.has_input(PAST[0]);
+    if orders[3] == Order::Bnhs || (cached && orders[1..3].contains(&Order::Bnhs)) {
+        return Err(Decline::new(Code::Attribute, "order 'bnhs' is not supported for outputs and new rows of caches"));
     }
     let undefined_row = if cx.attr_bool("nan_rows_to_zero", false)? { UndefinedRow::Zero } else { UndefinedRow::Nan };
     Ok(Box::new(Sdpa {
@@ -98,7 +115,7 @@ impl Op for Sdpa {
             *size = in_order(&b.dims(index)?, self.orders[index])?;
         }
         let [q, k, v] = sizes;
-        let dims = attention_dims(q, k, v)?;
+        let mut dims = attention_dims(q, k, v)?;
         let at = |index: usize| {
             let [batch, heads, rows, cols] = sizes[index];
             let mut at = self.orders[index].strided(heads, rows, cols);
@@ -107,25 +124,43 @@ impl Op for Sdpa {
             }
             at
         };
-        let mut driver = Attention::new(dims, at(0), at(1), at(2), self.orders[3], self.scale)
+        if b.has_input(PAST[0]) && [q[0], k[0], v[0]] != [dims.batch; 3] {
+            return Err(BindError::new(format!("q {q:?}, k {k:?} and v {v:?} beside a past have not the same batch")));
+        }
+        let (q_buf, new) = (b.input_f32(0)?, [(b.input_f32(1)?, at(1)), (b.input_f32(2)?, at(2))]);
+        let kv = KeysAndValues::extended(b, &dims, self.dtype, new, PAST, PRESENT)?;
+        dims.keys += kv.held;
+        let driver = Attention::new(dims, at(0), kv.k.1, kv.v.1, self.orders[3], self.scale)
+            .cached(kv.format, kv.format)
             .undefined_row(self.undefined_row)
             .shared_by(self.workers, dims.keys);
-        if self.causal {
-            driver = driver.causal(0);
-        }
-        let operands = vec![b.input_f32(0)?, b.input_f32(1)?, b.input_f32(2)?];
-        let mut masked = Masked { dims, driver, operands };
-        for index in [3, 4] {
-            if b.has_input(index) {
-                masked = masked.bias(b, index)?;
-            }
-        }
+        let operands = vec![q_buf, kv.k.0, kv.v.0];
+        let masked = self.masked(b, Masked { dims, driver, operands })?;
         let out_dims = match self.orders[3] {
             Order::Bsnh => [dims.batch, dims.queries, dims.heads, dims.value_head],
             _ => [dims.batch, dims.heads, dims.queries, dims.value_head],
         };
         let y = b.output_f32(0, self.dtype, &out_dims)?;
         masked.step(b, y)
+    }
+}
+
+impl Sdpa {
+    /// Adds the masks, and leaves those keys out that a known one hides behind the position of each query.
+    fn masked(&self, b: &mut Bind<'_>, mut masked: Masked) -> Result<Masked, BindError> {
+        let masks: Vec<usize> = MASKS.into_iter().filter(|&index| b.has_input(index)).collect();
+        let mut causal = self.causal.then_some(0);
+        for &index in &masks {
+            let known = KnownMask::read(b, index, &masked.dims, masks.len() == 1);
+            causal = [causal, known.as_ref().and_then(|known| known.causal)].into_iter().flatten().min();
+            if known.is_none_or(|known| !known.nothing_else) {
+                masked = masked.bias(b, index)?;
+            }
+        }
+        if let Some(offset) = causal {
+            masked.driver = masked.driver.causal(offset);
+        }
+        Ok(masked)
     }
 }
 

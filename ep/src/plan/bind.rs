@@ -82,6 +82,11 @@ impl<'p> Bind<'p> {
         Some(bytemuck::pod_collect_to_vec(known))
     }
 
+    /// [`Bind::known`], the bytes as they are.
+    pub fn known_bytes(&self, index: usize) -> Option<&[u8]> {
+        Some(self.bound(index).ok()?.known.as_ref()?)
+    }
+
     /// Known contents of an i64 or i32 input.
     ///
     /// # Errors

@@ -45,8 +45,9 @@ struct BufferSpec {
     content: Content,
 }
 
-/// Results up to this size are computed at once when all they depend on is known.
-const FOLD_LIMIT: usize = 1 << 20;
+/// Results up to this size are computed at once when all they depend on is known: the masks and position biases of
+/// long sequences are among them.
+const FOLD_LIMIT: usize = 16 << 20;
 
 /// Collects the steps of a program while operators bind their shapes.
 pub(crate) struct Planner {

@@ -93,6 +93,21 @@ fn the_dynamo_form_is_one_operator() {
     assert!(first.iter().all(|&x| x == 0.0) && second.iter().all(|&x| x.is_finite() && x != 0.0));
 }
 
+/// torch's concatenation of new keys and values with a past that the first step has not.
+#[test]
+fn concatenations_of_one_operand_vanish() {
+    let mut model = start();
+    model.node("Transpose", &["k"], &["heads"], perm([0, 2, 1, 3]));
+    model.node("Concat", &["heads"], &["all"], vec![("axis", Attr::Int(-2))]);
+    model.node("Transpose", &["all"], &["keys"], perm([0, 1, 3, 2]));
+    model.node("Transpose", &["q"], &["queries"], perm([0, 2, 1, 3]));
+    model.node("MatMul", &["queries", "keys"], &["product"], vec![]);
+    model.node("Div", &["product", "two"], &["scaled"], vec![]);
+    model.node("Add", &["scaled", "mask"], &["scores"], vec![]);
+    finish(&mut model, "scores");
+    check(&model, &["spacemit.Sdpa"], "weights", &inputs(), TOLERANCE);
+}
+
 #[test]
 fn operands_by_head_with_two_masks_are_one_operator() {
     let mut model = Model::new();
