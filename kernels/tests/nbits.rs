@@ -2,6 +2,7 @@
 //! so, the others against plain loops.
 
 mod grid;
+mod nbits_row;
 
 use grid::{Guarded, call, each, sequence};
 use kernels::table::{DEQUANTIZE_I8_F32, MATMUL_NBITS, MatMulSpec, QUANTIZE_F32_I8, UNPACK_I8};
@@ -61,19 +62,22 @@ impl Product {
     }
 
     fn expected(&self, row: usize, column: usize, c: f32) -> f32 {
-        (0..self.groups).fold(c, |c, group| {
-            let steps = group * self.k_groups..(group + 1) * self.k_groups;
-            let elements = steps.flat_map(|step| (0..self.k).map(move |lane| (step, lane)));
-            let product = |(step, lane): (usize, usize)| {
-                let a = self.a[(step * self.rows + row) * self.k + lane];
-                i32::from(a) * i32::from(self.b[(step * self.panel + column) * self.k + lane])
-            };
-            let sum = elements.map(product).sum::<i32>() as f32;
-            let (row, column) = (group * self.rows + row, group * self.panel + column);
-            let zero_point = self.b_zero_points.get(column).copied().unwrap_or_default();
-            let x = (-zero_point).mul_add(self.a_sums[row], sum);
-            (x * self.a_scales[row]).mul_add(self.b_scales[column], c)
-        })
+        (0..self.groups).fold(c, |c, group| self.add(group, row, column, c))
+    }
+
+    /// `c` and the products of a group.
+    fn add(&self, group: usize, row: usize, column: usize, c: f32) -> f32 {
+        let steps = group * self.k_groups..(group + 1) * self.k_groups;
+        let elements = steps.flat_map(|step| (0..self.k).map(move |lane| (step, lane)));
+        let product = |(step, lane): (usize, usize)| {
+            let a = self.a[(step * self.rows + row) * self.k + lane];
+            i32::from(a) * i32::from(self.b[(step * self.panel + column) * self.k + lane])
+        };
+        let sum = elements.map(product).sum::<i32>() as f32;
+        let (row, column) = (group * self.rows + row, group * self.panel + column);
+        let zero_point = self.b_zero_points.get(column).copied().unwrap_or_default();
+        let x = (-zero_point).mul_add(self.a_sums[row], sum);
+        (x * self.a_scales[row]).mul_add(self.b_scales[column], c)
     }
 }
 

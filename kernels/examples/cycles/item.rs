@@ -23,6 +23,8 @@ pub enum Unit {
     /// Multiplications and additions.
     Mac,
     Element,
+    /// Of weights.
+    Byte,
 }
 
 impl fmt::Display for Unit {
@@ -30,6 +32,7 @@ impl fmt::Display for Unit {
         f.write_str(match self {
             Unit::Mac => "mac",
             Unit::Element => "element",
+            Unit::Byte => "byte",
         })
     }
 }

@@ -2,9 +2,10 @@
 //! and whole drivers, each twice, of which the second time counts.
 //!
 //! `cycles [WORD ...]` runs the items whose names contain one of the words. For each it prints a line `item NAME WORK UNIT`,
-//! where the work is counted in multiplications or elements.
+//! where the work is counted in multiplications, elements, or bytes.
 
 mod drivers;
+mod few_bits;
 mod item;
 mod kernels;
 mod loops;
@@ -21,5 +22,6 @@ fn main() {
     loops::all(&mut items);
     self::kernels::all(&mut items);
     products::all(&mut items);
+    few_bits::all(&mut items);
     drivers::all(&mut items);
 }

@@ -9,16 +9,15 @@ use kernels::mem::AlignedBuf;
 use kernels::ops::epilogue::{Activation, Epilogue};
 use kernels::ops::matmul::MatMul;
 use kernels::ops::matmul_int::{IntOutput, LeftSide, MatMulInt, ZeroPoint};
-use kernels::ops::matmul_nbits::{Compute, Engine, MatMulNBits};
-use kernels::pack::{Codes, NBitsShape, NBitsWeights, PackedWeights, WeightData, WeightSource};
+use kernels::pack::{PackedWeights, WeightData, WeightSource};
 use kernels::select;
 
 use crate::item::{From, Items, Unit, buffer, floats};
 
-type Made = (Box<dyn Driver>, Vec<AlignedBuf>, Vec<usize>);
+pub type Made = (Box<dyn Driver>, Vec<AlignedBuf>, Vec<usize>);
 
 /// The chip of this core, with one worker.
-fn target() -> Target {
+pub fn target() -> Target {
     let chip = if isa_of_this_thread().vlen == 1024 { Target::k3() } else { Target::k1() };
     chip.with_workers(1)
 }
@@ -32,11 +31,6 @@ pub fn all(items: &mut Items) {
     for [m, n, k] in [[256, 256, 256], [48, 1536, 384]] {
         items.driver(&format!("matmul_f32_{m}x{n}x{k}"), (m * n * k, Unit::Mac), From::L2, || float(m, n, k, false));
         items.driver(&format!("matmul_f16_{m}x{n}x{k}"), (m * n * k, Unit::Mac), From::L2, || float(m, n, k, true));
-    }
-    for (bits, [m, n, k]) in [(4, [8, 384, 1536]), (4, [1, 1536, 1536]), (8, [1, 1536, 1536])] {
-        let from = if m == 1 { From::Dram } else { From::L2 };
-        let name = format!("matmul_q{bits}_{m}x{n}x{k}");
-        items.driver(&name, (m * n * k, Unit::Mac), from, || nbits(bits, m, n, k));
     }
 }
 
@@ -66,16 +60,4 @@ fn float(m: usize, n: usize, k: usize, half: bool) -> Made {
     let driver = MatMul::new(&target(), m, false, 1.0, weights, BIAS);
     let a = if half { buffer(&halves(m * k)) } else { buffer(&floats(m * k)) };
     (Box::new(driver), vec![a, buffer(&floats(n))], vec![m * n * 4])
-}
-
-/// Weights of blocks of 32, activations in int8.
-fn nbits(bits: usize, m: usize, n: usize, k: usize) -> Made {
-    let shape = NBitsShape::new(k, n, bits, 32).expect("a known shape");
-    let bytes: Vec<u8> = (0..k * n * bits / 8).map(|i| (i * 37 + i / 7) as u8).collect();
-    let codes = Codes { bytes: &bytes, signed: false, row_stride: 1, column_stride: k };
-    let scales = vec![0.01; n * shape.blocks()];
-    let engine = Engine::new(&target(), Compute::Int8);
-    let weights = Arc::new(NBitsWeights::pack(engine.layout(), shape, codes, &scales, None).expect("sizes agree"));
-    let driver = MatMulNBits::new(m, engine, weights, Epilogue::NONE);
-    (Box::new(driver), vec![buffer(&floats(m * k))], vec![m * n * 4])
 }

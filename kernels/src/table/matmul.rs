@@ -7,6 +7,7 @@ use crate::ukr::matmul_f16_f16_f32::{self, MatMulF16F16F32};
 use crate::ukr::matmul_f32_f32_f32::{self, MatMulF32F32F32};
 use crate::ukr::matmul_nbits::{self, MatMulNBits};
 use crate::ukr::matmul_u8_i8_i32::{self, MatMulU8I8I32};
+use crate::ukr::matvec_nbits::{self, MatVecNBits};
 
 pub static MATMUL_F32_F32_F32: &[Variant<MatMulF32F32F32>] = &[
     Variant {
@@ -149,5 +150,32 @@ pub static MATMUL_NBITS: &[Variant<MatMulNBits>] = &[
         needs: Needs::SCALAR,
         spec: MatMulSpec::new([1, 32, 1], [2, 32, 1], PackLayout::I8P32X1),
         run: Some(matmul_nbits::scalar::run::<32, 1, 1, 32>),
+    },
+];
+
+pub static MATVEC_NBITS: &[Variant<MatVecNBits>] = &[
+    Variant {
+        name: "ime1_4x16x16",
+        needs: Needs::IME1,
+        spec: MatMulSpec::new([4, 4, 8], [4, 16, 16], PackLayout::I8P16X8),
+        run: riscv!(matvec_nbits::ime1_4x16x16::run),
+    },
+    Variant {
+        name: "scalar_4x16x8",
+        needs: Needs::SCALAR,
+        spec: MatMulSpec::new([4, 4, 8], [4, 16, 8], PackLayout::I8P16X8),
+        run: Some(matvec_nbits::scalar::run::<16, 8, 4, 4>),
+    },
+    Variant {
+        name: "ime2_8x32x32",
+        needs: Needs::IME2,
+        spec: MatMulSpec::new([8, 8, 16], [8, 32, 32], PackLayout::I8P32X16),
+        run: riscv!(matvec_nbits::ime2_8x32x32::run),
+    },
+    Variant {
+        name: "scalar_8x32x16",
+        needs: Needs::SCALAR,
+        spec: MatMulSpec::new([8, 8, 16], [8, 32, 16], PackLayout::I8P32X16),
+        run: Some(matvec_nbits::scalar::run::<32, 16, 8, 8>),
     },
 ];

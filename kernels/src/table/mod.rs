@@ -11,7 +11,7 @@ use crate::rt::Worker;
 use crate::tensor::Element;
 use crate::ukr::MatMulArgs;
 
-pub use matmul::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_NBITS, MATMUL_U8_I8_I32};
+pub use matmul::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_NBITS, MATMUL_U8_I8_I32, MATVEC_NBITS};
 pub use vector::*;
 
 /// Micro-kernels that take the same arguments.

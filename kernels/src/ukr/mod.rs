@@ -15,6 +15,7 @@ pub mod matmul_f16_f16_f32;
 pub mod matmul_f32_f32_f32;
 pub mod matmul_nbits;
 pub mod matmul_u8_i8_i32;
+pub mod matvec_nbits;
 pub mod normalize_f32;
 mod prefetch;
 pub mod quantize_f32_i8;

@@ -12,6 +12,7 @@ use crate::select;
 use crate::table::Variant;
 use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
 use crate::ukr::matmul_nbits::MatMulNBits as Int8Products;
+use crate::ukr::matvec_nbits::MatVecNBits as RowProducts;
 
 /// What multiplies with weights of few bits, and how precisely.
 #[derive(Clone, Copy)]
@@ -20,8 +21,8 @@ pub struct Engine(pub(super) Kind);
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Host(Compute),
-    /// A micro-kernel of a chip, with rows in int8.
-    Int8(&'static Variant<Int8Products>),
+    /// Micro-kernels of a chip, with rows in int8; there may be one for a single row.
+    Int8(&'static Variant<Int8Products>, Option<&'static Variant<RowProducts>>),
     /// The weight is written out in f32, a piece after the other, for a micro-kernel of a chip.
     F32(Blocks<MatMulF32F32F32>),
 }
@@ -37,7 +38,10 @@ impl Engine {
     pub fn new(target: &Target, compute: Compute) -> Self {
         let on_chip = match compute {
             Compute::F32 => Blocks::new(target.core, select::f32_layout(target)).map(Kind::F32),
-            Compute::Int8 => select::matmul(target.core, select::i8_layout(target)).map(Kind::Int8),
+            Compute::Int8 => {
+                let layout = select::i8_layout(target);
+                select::matmul(target.core, layout).map(|many| Kind::Int8(many, select::matmul(target.core, layout)))
+            }
         };
         Self(on_chip.unwrap_or(Kind::Host(compute)))
     }
@@ -46,7 +50,7 @@ impl Engine {
     pub fn layout(self) -> NBitsLayout {
         match self.0 {
             Kind::Host(_) => NBitsLayout::Host,
-            Kind::Int8(variant) => NBitsLayout::Packed(variant.spec.layout),
+            Kind::Int8(variant, _) => NBitsLayout::Packed(variant.spec.layout),
             Kind::F32(_) => NBitsLayout::Packed(PackLayout::I8P32X1),
         }
     }
@@ -61,7 +65,7 @@ impl Engine {
         let most = match self.0 {
             Kind::Host(Compute::Int8) => INT8_ROWS,
             Kind::Host(Compute::F32) => FEW_ROWS,
-            Kind::Int8(_) | Kind::F32(_) => CHIP_ROWS,
+            Kind::Int8(..) | Kind::F32(_) => CHIP_ROWS,
         };
         most.min(m)
     }
@@ -92,7 +96,7 @@ impl fmt::Display for Engine {
         match self.0 {
             Kind::Host(Compute::Int8) => f.write_str("int8"),
             Kind::Host(Compute::F32) => f.write_str("f32"),
-            Kind::Int8(variant) => write!(f, "int8 by {}", variant.name),
+            Kind::Int8(variant, _) => write!(f, "int8 by {}", variant.name),
             Kind::F32(blocks) => write!(f, "f32 by {}", blocks.name()),
         }
     }

@@ -1,6 +1,7 @@
 //! The products of rows that are quantised to int8 with panels of a chip's layout.
 
 use super::left::{STRIP, chunks};
+use super::line::Line;
 use super::piece::Piece;
 use crate::driver::RunError;
 use crate::mem::Scratch;
@@ -9,8 +10,6 @@ use crate::rt::Worker;
 use crate::select;
 use crate::table::Variant;
 use crate::ukr::matmul_nbits::{Args, MatMulNBits};
-use crate::ukr::quantize_f32_i8::LEAST;
-use crate::vector;
 
 /// Rows in blocks of the variant, each as its micro-kernel reads it.
 pub(crate) struct GroupProducts<'a> {
@@ -24,13 +23,6 @@ pub(crate) struct GroupProducts<'a> {
     piece: Piece<'a>,
     /// `C` of all blocks.
     products: &'a mut [f32],
-}
-
-/// A row before it is packed.
-struct Line<'a> {
-    codes: &'a mut [i8],
-    scales: &'a mut [f32],
-    sums: &'a mut [f32],
 }
 
 fn layout(variant: &Variant<MatMulNBits>) -> NBitsLayout {
@@ -71,7 +63,7 @@ impl<'a> GroupProducts<'a> {
             products: scratch.take(written * layout.panel()),
         };
         let lines: &mut [i8] = scratch.take(variant.spec.block.m * k);
-        let (scales, sums) = (scratch.take(groups), scratch.take(groups));
+        let (scales, sums): (&mut [f32], &mut [f32]) = (scratch.take(groups), scratch.take(groups));
         for block in chunks(0..rows, variant.spec.block.m) {
             for row in block.clone() {
                 let codes = &mut lines[(row - block.start) * k..][..k];
@@ -173,23 +165,6 @@ impl<'a> GroupProducts<'a> {
                 let first = (row / m * (panel / n) + index) * m * n + row % m * n;
                 part.copy_from_slice(&self.products[first..][..n]);
             }
-        }
-    }
-}
-
-impl Line<'_> {
-    fn quantize(&mut self, worker: &Worker<'_>, a: &[f32], group: usize) {
-        let Self { codes, scales, sums } = self;
-        if vector::quantize_groups(worker, a, group, codes, scales, sums) {
-            return;
-        }
-        let groups = a.chunks(group).zip(codes.chunks_mut(group));
-        for ((a, codes), (scale, sum)) in groups.zip(scales.iter_mut().zip(sums.iter_mut())) {
-            let largest = f32::from_bits(a.iter().map(|a| a.abs().to_bits()).max().unwrap_or(0));
-            let factor = if largest < LEAST { 0.0 } else { 127.0 / largest };
-            codes.iter_mut().zip(a).for_each(|(code, a)| *code = (a * factor).round_ties_even() as i8);
-            *scale = if largest < LEAST { 0.0 } else { largest / 127.0 + largest * 0.0 };
-            *sum = codes.iter().map(|&code| f32::from(code)).sum();
         }
     }
 }

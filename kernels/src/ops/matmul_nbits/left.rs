@@ -3,6 +3,7 @@ use std::ops::Range;
 use super::dequantized::DequantizedProducts;
 use super::engine::{Engine, Kind};
 use super::groups::GroupProducts;
+use super::row::RowProducts;
 use super::{Compute, float, integer};
 use crate::driver::RunError;
 use crate::mem::Scratch;
@@ -23,6 +24,7 @@ pub(crate) enum Left<'a> {
     F32(&'a [f32]),
     Int8(Int8Rows<'a>),
     Groups(GroupProducts<'a>),
+    Row(RowProducts<'a>),
     Dequantized(DequantizedProducts<'a>),
 }
 
@@ -32,7 +34,10 @@ impl<'a> Left<'a> {
         match engine.0 {
             Kind::Host(Compute::Int8) => Int8Rows::scratch(shape, rows),
             Kind::Host(Compute::F32) => Scratch::bytes::<f32>(rows * shape.depth()),
-            Kind::Int8(variant) => GroupProducts::scratch(variant, shape, rows),
+            Kind::Int8(many, one) => {
+                let one = one.map_or(0, |variant| RowProducts::scratch(variant, shape));
+                one.max(GroupProducts::scratch(many, shape, rows))
+            }
             Kind::F32(blocks) => DequantizedProducts::scratch(blocks, shape, rows),
         }
     }
@@ -51,7 +56,10 @@ impl<'a> Left<'a> {
                 }
                 Self::F32(rows)
             }
-            Kind::Int8(variant) => Self::Groups(GroupProducts::prepare(worker, variant, shape, a, &mut scratch)),
+            Kind::Int8(_, Some(variant)) if a.len() == shape.k() => {
+                Self::Row(RowProducts::prepare(worker, variant, shape, a, &mut scratch))
+            }
+            Kind::Int8(variant, _) => Self::Groups(GroupProducts::prepare(worker, variant, shape, a, &mut scratch)),
             Kind::F32(blocks) => Self::Dequantized(DequantizedProducts::prepare(blocks, shape, a, &mut scratch)),
         }
     }
@@ -72,6 +80,7 @@ impl<'a> Left<'a> {
                 Self::Int8(rows) => {
                     integer::multiply(weights.panel(panel)?, rows, &mut tile[index * NBITS_PANEL..], STRIP);
                 }
+                Self::Row(products) => products.multiply(worker, weights, panel, index, tile)?,
                 Self::Groups(products) => products.multiply(worker, weights, panel, index, tile)?,
                 Self::Dequantized(products) => products.multiply(worker, weights, panel, index, tile)?,
             }

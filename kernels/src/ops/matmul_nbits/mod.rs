@@ -8,7 +8,9 @@ mod gated;
 mod groups;
 mod integer;
 mod left;
+mod line;
 mod piece;
+mod row;
 
 pub use driver::MatMulNBits;
 pub use engine::Engine;

@@ -61,9 +61,13 @@ impl NBitsLayout {
         }
     }
 
-    /// Groups of a column.
+    /// Groups of a column. On chips their steps are of an even number, because kernels take two at once.
     pub(crate) fn groups(self, shape: &NBitsShape) -> usize {
-        shape.k.div_ceil(self.group(shape))
+        let group = self.group(shape);
+        match self {
+            Self::Host => shape.k.div_ceil(group),
+            Self::Packed(_) => shape.k.next_multiple_of(group.max(2 * self.step())) / group,
+        }
     }
 
     /// Rows with those that fill the last group up.

@@ -169,7 +169,7 @@ fn pack_parameters(layout: NBitsLayout, shape: &NBitsShape, values: &[f32], pack
     let mut buffer = AlignedBuf::zeroed(layout.panels(shape) * groups * panel * size_of::<f32>());
     let parameters: &mut [f32] = bytemuck::cast_slice_mut(&mut buffer);
     for (column, values) in values.chunks(blocks).enumerate() {
-        for group in 0..groups {
+        for group in 0..shape.k.div_ceil(layout.group(shape)) {
             let row = column / panel * groups + group;
             parameters[row * panel + column % panel] = packed(values[group * layout.group(shape) / shape.block]);
         }

@@ -1,0 +1,51 @@
+//! 32 columns: four tiles of 8x8x16 across, whose rows are eight groups.
+
+use super::Args;
+use super::stream::{add_rows, ask, columns, dot, load, multiply, next, row_kernel, unpack};
+
+/// `smt.vpack.vv vd, vs1, vs2, size`: blocks of both sources in turn, in the pair `vd`; with a `size` of 2 or 3 of eight or 16
+/// numbers.
+macro_rules! pack {
+    ($d:literal, $first:literal, $second:literal, $size:literal) => {
+        concat!(".insn r 0x2b, ", $size, ", 0x33, x", $d, ", x", $first, ", x", $second, "\n")
+    };
+}
+
+/// Eight groups of 32 numbers in v16-v23 as tiles: v16-v19 are four groups of eight columns each, v20-v23 the other four.
+macro_rules! transpose {
+    () => {
+        concat!(
+            "vsetvli t0, zero, e32, m1, ta, ma\n",
+            pack!(24, 16, 17, 2),
+            pack!(26, 18, 19, 2),
+            pack!(28, 20, 21, 2),
+            pack!(30, 22, 23, 2),
+            pack!(16, 24, 26, 3),
+            pack!(18, 25, 27, 3),
+            pack!(20, 28, 30, 3),
+            pack!(22, 29, 31, 3),
+        )
+    };
+}
+
+macro_rules! kernel {
+    ($args:expr, $codes:ident [$($line:literal)+]) => {
+        row_kernel!(
+            $args, $codes, vlenb 128, groups 8, panel 5, columns 8,
+            scales 1024 [0 64 128 192 256 320 384 448 512 576 640 704 768 832 896 960], lines [$($line)+] [256 320 384 448], ahead 2560,
+            add [16 8], transpose, [0 1 8 9 16 20] [2 3 10 11 17 21] [4 5 12 13 18 22] [6 7 14 15 19 23]
+        )
+    };
+}
+
+/// # Safety
+/// The contract of [`Args`], on a core that meets the needs of its row in the table.
+pub unsafe fn run(args: &Args) {
+    // SAFETY: the assembly touches only what `Args` lends it; asking for memory is a hint.
+    unsafe {
+        match args.planes {
+            1 => kernel!(args, bytes [0 64 128 192 256 320 384 448 512 576 640 704 768 832 896 960]),
+            _ => kernel!(args, halves [0 64 128 192 256 320 384 448]),
+        }
+    }
+}
