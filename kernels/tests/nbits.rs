@@ -91,9 +91,12 @@ fn products() {
                 for (edge, has_zero_points) in Guarded::<u8>::EDGES.into_iter().zip([false, true]) {
                     let product = Product::new(spec, rows, groups, group, has_zero_points);
                     let (a, b) = (Guarded::new(&product.a, edge), Guarded::new(&product.b, edge));
-                    let [a_scales, a_sums, b_scales, b_zero_points] =
-                        [&product.a_scales, &product.a_sums, &product.b_scales, &product.b_zero_points]
-                            .map(|numbers| Guarded::new(numbers, edge));
+                    let [a_scales, a_sums] = [&product.a_scales, &product.a_sums].map(|numbers| {
+                        let copies = numbers.iter().flat_map(|x| vec![*x; spec.copies()]);
+                        Guarded::new(&copies.collect::<Vec<f32>>(), edge)
+                    });
+                    let [b_scales, b_zero_points] =
+                        [&product.b_scales, &product.b_zero_points].map(|numbers| Guarded::new(numbers, edge));
                     let mut c = Guarded::new(&product.c, edge);
                     let args = matmul_nbits::Args {
                         a: a.as_ptr(),

@@ -49,6 +49,12 @@ impl MatMulSpec {
         let [m, n, k] = block;
         Self { tile, block: BlockShape { m, n, k }, layout }
     }
+
+    /// How often what belongs to a row stands side by side for a kernel that rescales: where a tile has several rows, as often
+    /// as it has columns.
+    pub const fn copies(&self) -> usize {
+        if self.tile.m > 1 { self.tile.n } else { 1 }
+    }
 }
 
 /// A family of matrix products.

@@ -34,7 +34,7 @@ impl<'a> DequantizedProducts<'a> {
     /// Bytes of scratch that [`DequantizedProducts::prepare`] needs for `rows` rows.
     pub fn scratch(blocks: Blocks<MatMulF32F32F32>, shape: &NBitsShape, rows: usize) -> usize {
         Scratch::bytes::<f32>(blocks.left_len(rows, shape.k()))
-            + Piece::scratch(LAYOUT)
+            + Piece::scratch(PANEL)
             + Scratch::bytes::<f32>(Piece::ROWS * PANEL)
             + Scratch::bytes::<f32>(blocks.tile_rows(rows) * PANEL)
     }
@@ -47,7 +47,7 @@ impl<'a> DequantizedProducts<'a> {
             k,
             rows,
             left: scratch.take(blocks.left_len(rows, k)),
-            piece: Piece::new(LAYOUT, *shape, scratch),
+            piece: Piece::new(LAYOUT, *shape, PANEL, scratch),
             right: scratch.take(Piece::ROWS * PANEL),
             products: scratch.take(blocks.tile_rows(rows) * PANEL),
         };
@@ -70,7 +70,7 @@ impl<'a> DequantizedProducts<'a> {
         let panel = weights.blocks(LAYOUT, panel)?;
         let add = vector::Binary::new(worker, Function::Add);
         for (groups, depth) in self.piece.pieces().zip(chunks(0..self.k, Piece::ROWS)) {
-            self.piece.unpack(worker, &panel, groups.clone());
+            self.piece.unpack(worker, &panel, 0, groups.clone());
             self.dequantize(worker, &panel, groups, depth.len());
             let (rows, k) = (self.rows, depth.len());
             let left = &self.left[self.blocks.left_len(rows, depth.start)..];
@@ -91,7 +91,7 @@ impl<'a> DequantizedProducts<'a> {
     /// Writes the first `rows` rows of the piece with these groups in f32.
     fn dequantize(&mut self, worker: &Worker<'_>, panel: &NBitsBlocks<'_>, groups: Range<usize>, rows: usize) {
         let len = self.piece.group() * PANEL;
-        let codes = &self.piece.codes(groups.len())[..rows * PANEL];
+        let codes = &self.piece.codes(0, groups.len())[..rows * PANEL];
         for ((group, codes), y) in groups.zip(codes.chunks(len)).zip(self.right.chunks_mut(len)) {
             let columns = group * PANEL..(group + 1) * PANEL;
             let (scales, y) = (&panel.scales[columns.clone()], &mut y[..codes.len()]);

@@ -31,8 +31,8 @@ pub(super) enum Kind {
 const INT8_ROWS: usize = 32;
 /// Rows up to which, on the host in f32, unpacking a panel again for every few rows beats writing it out once.
 const FEW_ROWS: usize = 12;
-/// Rows that an unpacked piece of a panel is multiplied with on a chip.
-const CHIP_ROWS: usize = 48;
+/// Rows that an unpacked piece of a weight is multiplied with on a chip in int8, and in f32.
+const CHIP_ROWS: [usize; 2] = [128, 48];
 
 impl Engine {
     pub fn new(target: &Target, compute: Compute) -> Self {
@@ -65,7 +65,8 @@ impl Engine {
         let most = match self.0 {
             Kind::Host(Compute::Int8) => INT8_ROWS,
             Kind::Host(Compute::F32) => FEW_ROWS,
-            Kind::Int8(..) | Kind::F32(_) => CHIP_ROWS,
+            Kind::Int8(..) => CHIP_ROWS[0],
+            Kind::F32(_) => CHIP_ROWS[1],
         };
         most.min(m)
     }

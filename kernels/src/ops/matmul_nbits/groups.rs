@@ -1,5 +1,7 @@
 //! The products of rows that are quantised to int8 with panels of a chip's layout.
 
+use std::ops::Range;
+
 use super::left::{STRIP, chunks};
 use super::line::Line;
 use super::piece::Piece;
@@ -17,11 +19,12 @@ pub(crate) struct GroupProducts<'a> {
     shape: NBitsShape,
     rows: usize,
     codes: &'a mut [i8],
+    /// Scales of the rows of each group, in the copies of the variant.
     scales: &'a mut [f32],
-    /// Sums of the codes of each group.
+    /// Sums of the codes, as the scales.
     sums: &'a mut [f32],
     piece: Piece<'a>,
-    /// `C` of all blocks.
+    /// `C` of all blocks of one panel after the other.
     products: &'a mut [f32],
 }
 
@@ -35,11 +38,11 @@ impl<'a> GroupProducts<'a> {
         let (layout, block) = (layout(variant), variant.spec.block.m);
         let (rows, groups) = (rows.next_multiple_of(variant.spec.tile.m), layout.groups(shape));
         Scratch::bytes::<i8>(rows * layout.depth(shape))
-            + 2 * Scratch::bytes::<f32>(rows * groups)
+            + 2 * Scratch::bytes::<f32>(rows * groups * variant.spec.copies())
             + Scratch::bytes::<i8>(block * shape.k())
             + 2 * Scratch::bytes::<f32>(groups)
-            + Piece::scratch(layout)
-            + Scratch::bytes::<f32>(rows * layout.panel())
+            + Piece::scratch(STRIP)
+            + Scratch::bytes::<f32>(rows * STRIP)
     }
 
     /// Quantises `a`, which has rows of the weight's `k`, in the groups of the weight.
@@ -57,10 +60,10 @@ impl<'a> GroupProducts<'a> {
             shape: *shape,
             rows,
             codes: scratch.take(written * layout.depth(shape)),
-            scales: scratch.take(written * groups),
-            sums: scratch.take(written * groups),
-            piece: Piece::new(layout, *shape, scratch),
-            products: scratch.take(written * layout.panel()),
+            scales: scratch.take(written * groups * variant.spec.copies()),
+            sums: scratch.take(written * groups * variant.spec.copies()),
+            piece: Piece::new(layout, *shape, STRIP, scratch),
+            products: scratch.take(written * STRIP),
         };
         let lines: &mut [i8] = scratch.take(variant.spec.block.m * k);
         let (scales, sums): (&mut [f32], &mut [f32]) = (scratch.take(groups), scratch.take(groups));
@@ -86,10 +89,12 @@ impl<'a> GroupProducts<'a> {
 
     /// Scales and sums of row `row` of the block of `rows` rows that begins at `first`; zeros for a row that is none.
     fn put_parameters(&mut self, first: usize, row: usize, rows: usize, line: Option<&Line<'_>>) {
-        let (groups, width) = (self.piece.groups(), self.width(rows));
+        let (groups, width, copies) = (self.piece.groups(), self.width(rows), self.variant.spec.copies());
         for group in 0..groups {
-            let to = first * groups + group * width + row;
-            (self.scales[to], self.sums[to]) = line.map_or((0.0, 0.0), |line| (line.scales[group], line.sums[group]));
+            let to = (first * groups + group * width + row) * copies;
+            let (scale, sum) = line.map_or((0.0, 0.0), |line| (line.scales[group], line.sums[group]));
+            self.scales[to..to + copies].fill(scale);
+            self.sums[to..to + copies].fill(sum);
         }
     }
 
@@ -103,67 +108,80 @@ impl<'a> GroupProducts<'a> {
         padding.fill(0);
     }
 
-    /// Columns of panel `panel`, the tile's `index`th.
+    /// Columns of `panels`, side by side in `tile`. Rows meet each piece of all panels while they are in the first cache.
     pub fn multiply(
         &mut self,
         worker: &Worker<'_>,
         weights: &NBitsWeights,
-        panel: usize,
-        index: usize,
+        panels: Range<usize>,
         tile: &mut [f32],
     ) -> Result<(), RunError> {
         let layout = layout(self.variant);
-        let blocks = weights.blocks(layout, panel)?;
         self.products.fill(0.0);
         for groups in self.piece.pieces() {
-            self.piece.unpack(worker, &blocks, groups.clone());
-            self.multiply_piece(worker, &blocks, groups);
+            for (index, panel) in panels.clone().enumerate() {
+                self.piece.unpack(worker, &weights.blocks(layout, panel)?, index, groups.clone());
+            }
+            for block in chunks(0..self.rows, self.variant.spec.block.m) {
+                for (index, panel) in panels.clone().enumerate() {
+                    self.multiply_block(worker, &weights.blocks(layout, panel)?, index, block.clone(), groups.clone());
+                }
+            }
         }
-        self.store(&mut tile[index * layout.panel()..]);
+        (0..panels.len()).for_each(|index| self.store(index, tile));
         Ok(())
     }
 
-    fn multiply_piece(&mut self, worker: &Worker<'_>, blocks: &NBitsBlocks<'_>, groups: std::ops::Range<usize>) {
+    /// Adds the products of a block of rows with these groups of the `index`th panel.
+    fn multiply_block(
+        &mut self,
+        worker: &Worker<'_>,
+        blocks: &NBitsBlocks<'_>,
+        index: usize,
+        block: Range<usize>,
+        groups: Range<usize>,
+    ) {
         let (spec, panel) = (&self.variant.spec, layout(self.variant).panel());
-        let kernel = select::arm(self.variant, worker);
-        let (group, all_groups) = (self.piece.group(), self.piece.groups());
+        let (group, all_groups, rows) = (self.piece.group(), self.piece.groups(), self.width(block.len()));
         let columns = groups.start * panel..groups.end * panel;
-        let b = self.piece.codes(groups.len());
-        let (b_scales, b_zero_points) =
-            (&blocks.scales[columns.clone()], blocks.zero_points.map(|zero_points| &zero_points[columns]));
-        for block in chunks(0..self.rows, spec.block.m) {
-            let rows = self.width(block.len());
-            let of_groups = |numbers: usize| {
-                let first = (block.start * all_groups + groups.start * rows) * numbers;
-                first..first + groups.len() * rows * numbers
-            };
-            let products = &mut self.products[block.start * panel..][..rows * panel];
-            let args = Args {
-                a: self.codes[of_groups(group)].as_ptr(),
-                b: b.as_ptr(),
-                a_scales: self.scales[of_groups(1)].as_ptr(),
-                a_sums: self.sums[of_groups(1)].as_ptr(),
-                b_scales: b_scales.as_ptr(),
-                b_zero_points: b_zero_points.map_or(std::ptr::null(), <[f32]>::as_ptr),
-                c: products.as_mut_ptr(),
-                groups: groups.len(),
-                k_groups: group / spec.tile.k,
-                rows,
-            };
-            // SAFETY: the slices have these groups of so many rows and columns, `rows` is a multiple of the tile's rows
-            // within the block's, and `products` is ours alone.
-            unsafe { kernel.call(&args) };
-        }
+        let of_groups = |numbers: usize| {
+            let first = (block.start * all_groups + groups.start * rows) * numbers;
+            first..first + groups.len() * rows * numbers
+        };
+        let first = self.first_product(index) + block.start * panel;
+        let products = &mut self.products[first..][..rows * panel];
+        let zero_points = blocks.zero_points.map(|zero_points| &zero_points[columns.clone()]);
+        let args = Args {
+            a: self.codes[of_groups(group)].as_ptr(),
+            b: self.piece.codes(index, groups.len()).as_ptr(),
+            a_scales: self.scales[of_groups(spec.copies())].as_ptr(),
+            a_sums: self.sums[of_groups(spec.copies())].as_ptr(),
+            b_scales: blocks.scales[columns].as_ptr(),
+            b_zero_points: zero_points.map_or(std::ptr::null(), <[f32]>::as_ptr),
+            c: products.as_mut_ptr(),
+            groups: groups.len(),
+            k_groups: group / spec.tile.k,
+            rows,
+        };
+        // SAFETY: the slices have these groups of so many rows and columns, `rows` is a multiple of the tile's rows within
+        // the block's, and `products` is ours alone.
+        unsafe { select::arm(self.variant, worker).call(&args) };
     }
 
-    /// Writes the products to `tile`, row-major, from `[block][row of tiles][tile][m][n]`.
-    fn store(&self, tile: &mut [f32]) {
+    /// Where the products of the `index`th panel begin.
+    fn first_product(&self, index: usize) -> usize {
+        index * self.width(self.rows) * layout(self.variant).panel()
+    }
+
+    /// Writes the products of the `index`th panel to `tile`, row-major, from `[block][row of tiles][tile][m][n]`.
+    fn store(&self, index: usize, tile: &mut [f32]) {
         let (spec, panel) = (&self.variant.spec, self.variant.spec.layout.panel());
         let (m, n) = (spec.tile.m, spec.tile.n);
+        let products = &self.products[self.first_product(index)..];
         for (row, line) in tile.chunks_mut(STRIP).take(self.rows).enumerate() {
-            for (index, part) in line[..panel].chunks_mut(n).enumerate() {
-                let first = (row / m * (panel / n) + index) * m * n + row % m * n;
-                part.copy_from_slice(&self.products[first..][..n]);
+            for (across, part) in line[index * panel..][..panel].chunks_mut(n).enumerate() {
+                let first = (row / m * (panel / n) + across) * m * n + row % m * n;
+                part.copy_from_slice(&products[first..][..n]);
             }
         }
     }

@@ -72,19 +72,23 @@ impl<'a> Left<'a> {
         panels: Range<usize>,
         tile: &mut [f32],
     ) -> Result<(), RunError> {
-        for (index, panel) in panels.enumerate() {
-            match self {
-                Self::F32(rows) => {
-                    float::multiply(weights.panel(panel)?, rows, &mut tile[index * NBITS_PANEL..], STRIP);
-                }
-                Self::Int8(rows) => {
-                    integer::multiply(weights.panel(panel)?, rows, &mut tile[index * NBITS_PANEL..], STRIP);
-                }
-                Self::Row(products) => products.multiply(worker, weights, panel, index, tile)?,
-                Self::Groups(products) => products.multiply(worker, weights, panel, index, tile)?,
-                Self::Dequantized(products) => products.multiply(worker, weights, panel, index, tile)?,
-            }
+        match self {
+            Self::F32(rows) => each(panels, |index, panel| {
+                float::multiply(weights.panel(panel)?, rows, &mut tile[index * NBITS_PANEL..], STRIP);
+                Ok(())
+            }),
+            Self::Int8(rows) => each(panels, |index, panel| {
+                integer::multiply(weights.panel(panel)?, rows, &mut tile[index * NBITS_PANEL..], STRIP);
+                Ok(())
+            }),
+            Self::Groups(products) => products.multiply(worker, weights, panels, tile),
+            Self::Row(row) => each(panels, |index, panel| row.multiply(worker, weights, panel, index, tile)),
+            Self::Dequantized(rows) => each(panels, |index, panel| rows.multiply(worker, weights, panel, index, tile)),
         }
-        Ok(())
     }
+}
+
+/// Multiplies with one panel after the other.
+fn each(panels: Range<usize>, mut multiply: impl FnMut(usize, usize) -> Result<(), RunError>) -> Result<(), RunError> {
+    panels.enumerate().try_for_each(|(index, panel)| multiply(index, panel))
 }

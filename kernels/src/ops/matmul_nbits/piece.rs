@@ -6,10 +6,11 @@ use crate::pack::{NBitsBlocks, NBitsLayout, NBitsShape};
 use crate::rt::Worker;
 use crate::vector;
 
-/// Some groups of a panel of a chip's layout with a byte for each code, in the first cache.
+/// Some groups of neighbouring panels of a chip's layout with a byte for each code, in the first cache.
 pub(super) struct Piece<'a> {
     layout: NBitsLayout,
     shape: NBitsShape,
+    /// Of one panel after the other.
     codes: &'a mut [i8],
 }
 
@@ -17,12 +18,14 @@ impl<'a> Piece<'a> {
     /// Rows of a piece: a multiple of every group.
     pub const ROWS: usize = 256;
 
-    pub fn scratch(layout: NBitsLayout) -> usize {
-        Scratch::bytes::<i8>(Self::ROWS * layout.panel())
+    /// Bytes of scratch that [`Piece::new`] needs.
+    pub fn scratch(columns: usize) -> usize {
+        Scratch::bytes::<i8>(Self::ROWS * columns)
     }
 
-    pub fn new(layout: NBitsLayout, shape: NBitsShape, scratch: &mut Scratch<'a>) -> Self {
-        Self { layout, shape, codes: scratch.take(Self::ROWS * layout.panel()) }
+    /// Room for panels with so many columns together.
+    pub fn new(layout: NBitsLayout, shape: NBitsShape, columns: usize, scratch: &mut Scratch<'a>) -> Self {
+        Self { layout, shape, codes: scratch.take(Self::ROWS * columns) }
     }
 
     /// Rows of a group.
@@ -45,17 +48,19 @@ impl<'a> Piece<'a> {
         chunks(0..self.groups(), Self::ROWS / self.group())
     }
 
-    /// Codes of the first `groups` groups of the piece.
-    pub fn codes(&self, groups: usize) -> &[i8] {
-        &self.codes[..groups * self.group() * self.layout.panel()]
+    /// Codes of the first `groups` groups of the `index`th panel.
+    pub fn codes(&self, index: usize, groups: usize) -> &[i8] {
+        let panel = self.layout.panel();
+        &self.codes[index * Self::ROWS * panel..][..groups * self.group() * panel]
     }
 
-    /// Unpacks these groups of a panel.
-    pub fn unpack(&mut self, worker: &Worker<'_>, blocks: &NBitsBlocks<'_>, groups: Range<usize>) {
+    /// Unpacks these groups of the `index`th panel.
+    pub fn unpack(&mut self, worker: &Worker<'_>, blocks: &NBitsBlocks<'_>, index: usize, groups: Range<usize>) {
         let bits = self.layout.bits(&self.shape);
         let (panel, group) = (self.layout.panel(), self.group() * bits / 8);
         let packed = &blocks.codes[groups.start * group * panel..groups.end * group * panel];
-        let (step, codes) = (self.layout.step() * panel, &mut self.codes[..packed.len() * 8 / bits]);
+        let (step, codes) =
+            (self.layout.step() * panel, &mut self.codes[index * Self::ROWS * panel..][..packed.len() * 8 / bits]);
         if vector::unpack(worker, bits, packed, step, codes) {
             return;
         }

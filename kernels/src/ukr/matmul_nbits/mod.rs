@@ -8,6 +8,8 @@ pub mod ime2_8x32x32;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv_2x32x1;
 pub mod scalar;
+#[cfg(target_arch = "riscv64")]
+mod tiles;
 
 use crate::table::{Family, MATMUL_NBITS, MatMulSpec, ProductFamily, Variant};
 
@@ -31,8 +33,9 @@ impl ProductFamily for MatMulNBits {
 /// its block, at least one:
 ///
 /// - `A` is `[groups][k_groups][rows][k]` and `B` is `[groups][k_groups][p][k]`, both without gaps. `k_groups` is at least 1,
-///   and `k_groups * k` is 16 or a multiple of 32, up to 128.
-/// - Scales, sums and zero points are `[groups][rows]` and `[groups][p]`.
+///   and `k_groups * k` is 16, 32, 64 or 128. No number of `A` is -128.
+/// - Scales and sums of `A` are `[groups][rows][copies]`, the same number in all copies of its spec. Scales and zero points of
+///   `B` are `[groups][p]`.
 /// - `C` is `[rows / m][p / n][m][n]`, without gaps.
 #[repr(C)]
 pub struct Args {

@@ -1,0 +1,138 @@
+//! What the kernels of both chips share: the rows of one tile by four tiles across.
+//!
+//! | registers | |
+//! |---|---|
+//! | v0-v7 | sums of a group, a pair of registers a tile |
+//! | v8-v15 | `C` in the same order |
+//! | v16-v19, v20-v23 | a step of `B` each, a register a tile |
+//! | v24-v25 | two steps of `A` |
+//! | v24-v25, v26-v27 | sums and scales of the rows of a group |
+//! | v20-v23, v28-v29 | when a group ends: what belongs to its columns, while the next step arrives |
+//! | v30-v31 | free for the spreading |
+//!
+//! Sums begin at `O = 1.5 * 2^23` in the bits of a float. Up to 2^22 they then are `O + d` as floats without a conversion, and
+//! an exact subtraction leaves `d`.
+
+/// `smt.vmadot vd, vs1, vs2`: signed `A` times signed `B`, added to the pair `vd`.
+macro_rules! dot {
+    ($d:literal, $a:literal, $b:literal) => {
+        concat!(".insn r 0x2b, 3, 0x71, x", $d, ", x", $a, ", x", $b, "\n")
+    };
+}
+
+/// The products of a step, the first or the second of a pair.
+macro_rules! dots {
+    (first) => {
+        concat!(dot!(0, 24, 16), dot!(2, 24, 17), dot!(4, 24, 18), dot!(6, 24, 19))
+    };
+    (second) => {
+        concat!(dot!(0, 25, 20), dot!(2, 25, 21), dot!(4, 25, 22), dot!(6, 25, 23))
+    };
+}
+
+/// The products of a group, up to t1, and the first load of the next one if there is any, while which a0 is not 0. Steps come
+/// in `pairs`, in `quads` or by themselves.
+macro_rules! products {
+    (quads $vlenb:literal) => {
+        concat!(
+            "2:\n vl4re8.v v20, (a2)\n addi a2, a2, 4 * ", $vlenb, "\n addi a1, a1, 2 * ", $vlenb, "\n",
+            dots!(first), "vl4re8.v v16, (a2)\n addi a2, a2, 4 * ", $vlenb, "\n",
+            dots!(second), "vl2re8.v v24, (a1)\n",
+            products!(last $vlenb)
+        )
+    };
+    (pairs $vlenb:literal) => {
+        concat!("2:\n", products!(last $vlenb))
+    };
+    (last $vlenb:literal) => {
+        concat!(
+            "vl4re8.v v20, (a2)\n addi a2, a2, 4 * ", $vlenb, "\n addi a1, a1, 2 * ", $vlenb, "\n",
+            dots!(first),
+            "bgeu a1, t1, 3f\n vl4re8.v v16, (a2)\n addi a2, a2, 4 * ", $vlenb, "\n",
+            dots!(second), "vl2re8.v v24, (a1)\n j 2b\n",
+            "3:\n beqz a0, 4f\n vl4re8.v v16, (a2)\n addi a2, a2, 4 * ", $vlenb, "\n 4:\n",
+            dots!(second),
+        )
+    };
+    (single $vlenb:literal) => {
+        concat!(
+            "addi a1, a1, ", $vlenb, "\n", dots!(first),
+            "beqz a0, 4f\n vl4re8.v v16, (a2)\n addi a2, a2, 4 * ", $vlenb, "\n 4:\n",
+        )
+    };
+}
+
+/// The kernel for `$args`, whose steps come in `$steps`; `$load` is that of `A`. A register has `$vlenb` bytes. What belongs to
+/// the columns of a group is loaded to v28 or v28-v29 by `$load_columns`, and spread over tiles by `$columns`. Lines of `A` and
+/// its scales are asked for so many bytes ahead. Then the registers of each tile: of its sums, of `C`, and of its columns.
+macro_rules! tiles_kernel {
+    (
+        $args:expr, $steps:ident of $load:literal, vlenb $vlenb:literal, columns $load_columns:literal by $columns_bytes:literal,
+        lines [$($line:literal)+], $setup:expr, $columns:ident, $([$low:literal $high:literal $c_low:literal $c_high:literal $of:literal])+
+    ) => {
+        std::arch::asm!(
+            ".option push",
+            ".option arch, +v, +zicbop",
+            "beqz a0, 7f",
+            "vl4re8.v v16, (a2)",
+            concat!("addi a2, a2, 4 * ", $vlenb),
+            "vl8re32.v v8, (a7)",
+            "fmv.w.x f0, t6",
+            $setup,
+            "vsetvli t0, zero, e32, m8, ta, ma",
+            "vmv.v.x v0, t6",
+            "1:",
+            concat!($load, " v24, (a1)"),
+            "vl2re32.v v26, (a3)",
+            concat!("addi a3, a3, 2 * ", $vlenb),
+            "vsetvli t0, zero, e8, m1, ta, ma",
+            "addi a0, a0, -1",
+            "add t1, a1, t2",
+            $(concat!("prefetch.r ", $line, "(a1)"),)+
+            $(concat!("prefetch.r ", $line, "(a3)"),)+
+            products!($steps $vlenb),
+            "vsetvli t0, zero, e32, m2, ta, ma",
+            $(concat!("vfsub.vf v", $low, ", v", $low, ", f0"),)+
+            "beqz a6, 5f",
+            "vl2re32.v v24, (a4)",
+            concat!("addi a4, a4, 2 * ", $vlenb),
+            concat!($load_columns, " v28, (a6)"),
+            concat!("addi a6, a6, ", $columns_bytes),
+            $columns!(),
+            $(
+                concat!("vfnmsac.vv v", $low, ", v", $of, ", v24"),
+                concat!("vfnmsac.vv v", $high, ", v", $of, ", v25"),
+            )+
+            "vsetvli t0, zero, e32, m2, ta, ma",
+            "5:",
+            concat!($load_columns, " v28, (a5)"),
+            concat!("addi a5, a5, ", $columns_bytes),
+            $(concat!("vfmul.vv v", $low, ", v", $low, ", v26"),)+
+            $columns!(),
+            $(
+                concat!("vfmacc.vv v", $c_low, ", v", $low, ", v", $of),
+                concat!("vfmacc.vv v", $c_high, ", v", $high, ", v", $of),
+                concat!("vmv.v.x v", $low, ", t6"),
+                concat!("vmv.v.x v", $high, ", t6"),
+            )+
+            "bnez a0, 1b",
+            "vs8r.v v8, (a7)",
+            "7:",
+            ".option pop",
+            inout("a0") $args.groups => _,
+            inout("a1") $args.a => _,
+            inout("a2") $args.b => _,
+            inout("a3") $args.a_scales => _,
+            inout("a4") $args.a_sums => _,
+            inout("a5") $args.b_scales => _,
+            inout("a6") $args.b_zero_points => _,
+            in("a7") $args.c,
+            in("t2") $args.k_groups * $vlenb,
+            in("t6") 0x4b40_0000usize,
+            clobber_abi("C"),
+            options(nostack),
+        )
+    };
+}
+
+pub(super) use {dot, dots, products, tiles_kernel};
