@@ -1,11 +1,13 @@
-//! A plugin for QEMU's user mode that estimates how long SpacemiT's in-order cores take for a program.
+//! A model of SpacemiT's in-order cores that estimates how long they take for a program.
 //!
-//! QEMU executes, this crate watches: each instruction is [decoded](decode), [expanded](compressed) before where it is
+//! QEMU executes, and the crate `cycles-plugin` tells what: each instruction is [decoded](decode), [expanded](compressed) before where it is
 //! compressed, and [issued](scoreboard) on a [core](core) whose registers, units and [memory](memory) keep it waiting. What is
 //! between two marks of the program is a [region](report), of which a line is written in the end. `cargo xtask riscv cycles`
 //! runs it; `docs/cycles.md` tells how far it is from what was measured on chips.
 //!
 //! The model knows no instruction fetch and no address translation: loops and their data are small.
+
+#![forbid(unsafe_code)]
 
 pub mod a100;
 pub mod branch;
@@ -16,8 +18,6 @@ pub mod decode;
 pub mod insn;
 pub mod machine;
 pub mod memory;
-#[cfg(all(target_os = "linux", not(test)))]
-pub mod plugin;
 pub mod report;
 pub mod scoreboard;
 pub mod x60;

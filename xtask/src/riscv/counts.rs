@@ -2,9 +2,9 @@
 //!
 //! QEMU writes down the address of every instruction that the example `marked` of the kernels executes.
 
-mod code;
-mod loops;
-mod trace;
+pub mod code;
+pub mod loops;
+pub mod trace;
 
 use super::cross::Emulation;
 use super::qemu;

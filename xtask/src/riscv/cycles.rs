@@ -1,10 +1,11 @@
 //! `cargo xtask riscv cycles`: how long the chips' cores would take, by the model of the crate `cycles`.
 //!
-//! The example `cycles` of the kernels runs in a QEMU with that crate as a plugin, once for each reading of what is known of the
-//! chips.
+//! The example `cycles` of the kernels runs in a QEMU that follows it by that model, once for each reading of what is known of
+//! the chips.
 
 mod document;
 mod item;
+mod mca;
 mod qemu;
 
 use std::fs;
@@ -40,7 +41,7 @@ const DOCUMENT: &str = "docs/cycles.md";
 const UPDATE: &str = "UPDATE_DOCS";
 
 /// Measures the items whose names contain one of `words`, or all of them, and prints them; they are also in
-/// `target/riscv/cycles.json`.
+/// `target/riscv/cycles.json`. The word `llvm-mca` is for the comparison with LLVM's model.
 pub fn run(emulation: &Emulation, words: &[String]) -> Result<()> {
     let emulation = Emulation { qemu: qemu::prepare()?, ..emulation.clone() };
     let program = emulation.toolchain.example("kernels", "cycles", "release")?;
@@ -55,8 +56,12 @@ pub fn run(emulation: &Emulation, words: &[String]) -> Result<()> {
     let json = directory().join("cycles.json");
     write(&json, &item::json(&measured))?;
     println!("\n{}", json.display());
-    if words.is_empty() && std::env::var_os(UPDATE).is_some() {
-        write(&workspace::root().join(DOCUMENT), &document::text(&measured))?;
+    if words.is_empty() || words.iter().any(|word| word == "llvm-mca") {
+        let rows = mca::rows(&emulation)?;
+        print!("\n{}", document::mca(&rows));
+        if words.is_empty() && std::env::var_os(UPDATE).is_some() {
+            write(&workspace::root().join(DOCUMENT), &document::text(&measured, &rows))?;
+        }
     }
     Ok(())
 }
@@ -64,8 +69,8 @@ pub fn run(emulation: &Emulation, words: &[String]) -> Result<()> {
 /// Builds the plugin and returns its path.
 fn plugin() -> Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
-    process::run(cargo.current_dir(workspace::root()).args(["build", "--release", "--package", "cycles"]))?;
-    Ok(workspace::cargo_target().join("release/libcycles.so"))
+    process::run(cargo.current_dir(workspace::root()).args(["build", "--release", "--package", "cycles-plugin"]))?;
+    Ok(workspace::cargo_target().join("release/libcycles_plugin.so"))
 }
 
 fn measure(

@@ -60,6 +60,11 @@ pub fn is_vset(word: u32) -> bool {
     opcode(word) == 0x57 && funct3(word) == 7
 }
 
+/// OP-V but those.
+pub fn is_vector_arithmetic(word: u32) -> bool {
+    opcode(word) == 0x57 && funct3(word) != 7
+}
+
 /// STORE-FP with a width of vectors.
 pub fn is_vector_store(word: u32) -> bool {
     opcode(word) == 0x27 && matches!(funct3(word), 0 | 5..=7)

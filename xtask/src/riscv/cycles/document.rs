@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::item::{Item, peak};
+use super::mca::Row;
 use super::{SETTINGS, Setting};
 
 const HEAD: &str = "# Cycles
@@ -18,6 +19,16 @@ keeps busy half of the time.
 
 | chip | what | measured | model |
 |---|---|---|---|
+";
+
+const MCA_HEAD: &str = "
+## Beside LLVM's model of X60
+
+Cycles of a round of the longest-running loop of K1's vector kernels, with everything in the first cache, by `llvm-mca-22` and by
+this model. LLVM's lets results be written in the order of the program only, so that short instructions wait for long ones.
+
+| kernel | llvm-mca | model |
+|---|---:|---:|
 ";
 
 const AIMS_HEAD: &str = "
@@ -61,6 +72,16 @@ const AIMS: &[Point] = &[
     (2, "quantize_dynamic", "f32 to 8 bits", "1 cycle an element", per_element),
 ];
 
+/// The part about LLVM's model.
+pub fn mca(loops: &[Row]) -> String {
+    let mut text = MCA_HEAD.to_owned();
+    for Row { kernel, llvm, model } in loops {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| `{kernel}` | {llvm:.1} | {model:.1} |");
+    }
+    text
+}
+
 fn per_element(item: &Item) -> String {
     format!("{:.2}", item.cycles() / item.work)
 }
@@ -74,10 +95,11 @@ fn per_dot(item: &Item) -> String {
     item.cycles_per_dot().map_or(String::new(), |cycles| format!("{cycles:.2}"))
 }
 
-/// The document for the items of all settings.
-pub fn text(measured: &[Vec<Item>]) -> String {
+/// The document for the items of all settings and the loops of which LLVM has a model, too.
+pub fn text(measured: &[Vec<Item>], loops: &[Row]) -> String {
     let mut text = HEAD.to_owned();
     points(&mut text, POINTS, measured, |_| String::new());
+    text.push_str(&mca(loops));
     text.push_str(AIMS_HEAD);
     points(&mut text, AIMS, measured, |item| format!(" {} |", item.bound()));
     for (setting, items) in SETTINGS.iter().zip(measured) {

@@ -1,8 +1,10 @@
-//! The boundary to QEMU: its plugin interface, version 4.
+//! The boundary of the model `cycles` to QEMU: its plugin interface, version 4.
 //!
 //! Arguments: `core=x60|a100`, `out=FILE`, and `loads=stalling`, `matrix=shared` for the options. The program marks with
 //! `xori zero, zero, N`: 1 begins a region and 2 ends it, 3 empties the first cache and 4 both. QEMU knows no matrix
 //! instructions: after 5, with the address and the number of some in a0 and a1, `lui zero, I` stands for the one at index I.
+
+#![cfg(all(target_os = "linux", not(test)))]
 
 mod qemu;
 
@@ -11,10 +13,10 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::core::{Core, Options};
-use crate::decode::decode;
-use crate::insn::{Class, VType};
-use crate::machine::{Machine, Placed};
+use cycles::core::{Core, Options};
+use cycles::decode::decode;
+use cycles::insn::{Class, VType};
+use cycles::machine::{Machine, Placed};
 use qemu::*;
 
 /// The version of the interface.
