@@ -144,14 +144,39 @@ pub(crate) fn reduce(worker: &Worker<'_>, reduction: Reduction, x: &[f32], shift
     Some(result)
 }
 
-/// `y = exp(y - shift)`; the sum of the new `y`.
-pub(crate) fn exp_sum(worker: &Worker<'_>, y: &mut [f32], shift: f32) -> Option<f64> {
+/// `y = exp(x - shift)` for numbers that are not larger than `shift`; the sum of `y`.
+///
+/// # Panics
+/// When the lengths differ.
+pub(crate) fn exp_sum(worker: &Worker<'_>, x: &[f32], y: &mut [f32], shift: f32) -> Option<f64> {
+    assert_eq!(x.len(), y.len());
+    // SAFETY: both have so many numbers.
+    unsafe { exp_sums(worker, x.as_ptr(), y, shift) }
+}
+
+/// [`exp_sum`] of `y` itself.
+pub(crate) fn exp_sum_in_place(worker: &Worker<'_>, y: &mut [f32], shift: f32) -> Option<f64> {
+    // SAFETY: the numbers are `y`.
+    unsafe { exp_sums(worker, y.as_ptr(), y, shift) }
+}
+
+/// Numbers that a kernel sums up in the lanes of its vectors.
+const SUMMED: usize = 4096;
+
+/// # Safety
+/// There are as many numbers at `x` as in `y`.
+unsafe fn exp_sums(worker: &Worker<'_>, x: *const f32, y: &mut [f32], shift: f32) -> Option<f64> {
     let kernel = find(worker, EXP_SUM_F32, ())?;
-    let mut sum = 0.0;
-    let args = exp_sum_f32::Args { x: y.as_ptr(), y: y.as_mut_ptr(), len: y.len(), shift, sum: &mut sum };
-    // SAFETY: `y` is both operand and result, and `sum` is ours.
-    unsafe { kernel.call(&args) };
-    Some(sum)
+    let sum = |(index, y): (usize, &mut [f32])| {
+        let mut sum = 0.0;
+        // SAFETY: a part of the numbers for each part of `y`, which may be the same, and `sum` is ours.
+        unsafe {
+            let x = x.add(index * SUMMED);
+            kernel.call(&exp_sum_f32::Args { x, y: y.as_mut_ptr(), len: y.len(), shift, sum: &mut sum });
+        }
+        sum
+    };
+    Some(y.chunks_mut(SUMMED).enumerate().map(sum).sum())
 }
 
 /// `y = ((x - mean) - residue) * scale * gamma + beta` for moments `[mean, residue, scale]` and weights `[gamma, beta]`

@@ -211,7 +211,9 @@ fn exponentials_and_their_sum() {
             let expected: Vec<f64> = x.iter().map(|&x| (f64::from(x) - 1.5).exp()).collect();
             assert!(y.iter().zip(&expected).all(|(&y, &expected)| ulps(y, expected) <= 2.0));
             let total: f64 = expected.iter().sum();
-            assert!((sum - total).abs() <= total * f64::from(f32::EPSILON), "{len}: {sum}, not {total}");
+            // Each number may err by two units, and at least 16 lanes are summed up in f32.
+            let bound = total * f64::from(f32::EPSILON) * (2.0 + len as f64 / 32.0);
+            assert!((sum - total).abs() <= bound, "{len}: {sum}, not {total}");
         });
         for (x, shift) in
             [([f32::NAN, 1.0], 1.0), ([f32::INFINITY, 1.0], f32::INFINITY), ([f32::NEG_INFINITY; 2], f32::NEG_INFINITY)]

@@ -33,32 +33,32 @@ impl Softmax {
         Self { outer, axis, inner, log }
     }
 
-    fn row(&self, worker: &Worker<'_>, row: &mut [f32]) {
-        if self.row_in_vectors(worker, row).is_some() {
+    fn row(&self, worker: &Worker<'_>, x: &[f32], y: &mut [f32]) {
+        if self.row_in_vectors(worker, x, y).is_some() {
             return;
         }
+        y.copy_from_slice(x);
         match self.log {
-            true => rten_vecmath::LogSoftmax::new_mut(row).dispatch(),
-            false => rten_vecmath::Softmax::new_mut(row).dispatch(),
+            true => rten_vecmath::LogSoftmax::new_mut(y).dispatch(),
+            false => rten_vecmath::Softmax::new_mut(y).dispatch(),
         };
     }
 
     /// `None` when the worker's core has no vectors.
-    fn row_in_vectors(&self, worker: &Worker<'_>, row: &mut [f32]) -> Option<()> {
-        let [_, greatest] = vector::reduce(worker, Reduction::Extremes, row, 0.0)?;
+    fn row_in_vectors(&self, worker: &Worker<'_>, x: &[f32], y: &mut [f32]) -> Option<()> {
+        let [_, greatest] = vector::reduce(worker, Reduction::Extremes, x, 0.0)?;
+        let greatest = greatest as f32;
         if !self.log {
-            let sum = vector::exp_sum(worker, row, greatest as f32)?;
-            vector::Binary::new(worker, Function::Mul)?.map_in_place(row, &[(1.0 / sum) as f32]);
+            let sum = vector::exp_sum(worker, x, y, greatest)?;
+            vector::Binary::new(worker, Function::Mul)?.map_in_place(y, &[(1.0 / sum) as f32]);
             return Some(());
         }
         let mut sum = 0.0;
         let mut stage = [0.0; STAGE];
-        for part in row.chunks(STAGE) {
-            let stage = &mut stage[..part.len()];
-            stage.copy_from_slice(part);
-            sum += vector::exp_sum(worker, stage, greatest as f32)?;
+        for part in x.chunks(STAGE) {
+            sum += vector::exp_sum(worker, part, &mut stage[..part.len()], greatest)?;
         }
-        vector::Normalize::new(worker)?.map_in_place(row, [greatest as f32, sum.ln() as f32, 1.0], [None; 2]);
+        vector::Normalize::new(worker)?.map(x, y, [greatest, sum.ln() as f32, 1.0], [None; 2]);
         Some(())
     }
 
@@ -69,13 +69,13 @@ impl Softmax {
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { y.range(elements.clone()) };
         for (y, x) in y.chunks_exact_mut(self.axis).zip(x[elements].chunks_exact(self.axis)) {
-            y.copy_from_slice(x);
-            self.row(worker, y);
+            self.row(worker, x, y);
         }
     }
 
     /// Gathers blocks of columns as rows, and puts the results back.
     fn run_columns(&self, worker: &Worker<'_>, x: &[f32], y: SharedOut<'_, f32>, rows: &mut [f32]) {
+        let (rows, results) = rows.split_at_mut(BLOCK * self.axis);
         let blocks = self.inner.div_ceil(BLOCK);
         for unit in worker.share(self.outer * blocks, GRAIN.div_ceil(BLOCK * self.axis)) {
             let first = unit % blocks * BLOCK;
@@ -86,12 +86,13 @@ impl Softmax {
                     rows[column * self.axis + step] = *value;
                 }
             }
-            rows.chunks_exact_mut(self.axis).take(width).for_each(|row| self.row(worker, row));
+            let columns = rows.chunks_exact(self.axis).zip(results.chunks_exact_mut(self.axis));
+            columns.take(width).for_each(|(row, result)| self.row(worker, row, result));
             for step in 0..self.axis {
                 // SAFETY: shares of ranks are disjoint, and so are the blocks of different units.
                 let y = unsafe { y.range(at(step)..at(step) + width) };
                 for (column, value) in y.iter_mut().enumerate() {
-                    *value = rows[column * self.axis + step];
+                    *value = results[column * self.axis + step];
                 }
             }
         }
@@ -107,7 +108,7 @@ impl fmt::Display for Softmax {
 
 impl Driver for Softmax {
     fn scratch(&self) -> usize {
-        if self.inner == 1 { 0 } else { BLOCK * self.axis * size_of::<f32>() }
+        if self.inner == 1 { 0 } else { 2 * BLOCK * self.axis * size_of::<f32>() }
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {

@@ -17,6 +17,8 @@ pub mod matmul_nbits;
 pub mod matmul_u8_i8_i32;
 pub mod matvec_nbits;
 pub mod normalize_f32;
+#[cfg(target_arch = "riscv64")]
+mod operands;
 mod prefetch;
 pub mod quantize_f32_i8;
 pub mod quantize_f32_u8;

@@ -44,7 +44,7 @@ impl Fold<'_> {
             let new_max = (greatest as f32).max(self.max[row]);
             let base = finite_base(new_max);
             let rescale = (self.max[row] - base).exp();
-            self.sum[row] = self.sum[row] * rescale + vector::exp_sum(worker, scores, base)? as f32;
+            self.sum[row] = self.sum[row] * rescale + vector::exp_sum_in_place(worker, scores, base)? as f32;
             self.max[row] = new_max;
             if rescale != 1.0 {
                 multiply.map_in_place(&mut self.acc[row * width..][..width], &[rescale]);

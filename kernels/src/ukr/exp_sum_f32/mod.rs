@@ -13,7 +13,7 @@ impl Family for ExpSumF32 {
     const NAME: &'static str = "exp_sum_f32";
 }
 
-/// `len` numbers of `x` and of `y`, which may be the same.
+/// `len` numbers of `x` and of `y`, which may be the same. A number that is larger than `shift` by more than 40 gives any result.
 #[repr(C)]
 pub struct Args {
     pub x: *const f32,

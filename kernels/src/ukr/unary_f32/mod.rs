@@ -13,6 +13,8 @@ pub mod rvv_simple;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv_tanh;
 #[cfg(target_arch = "riscv64")]
+pub mod single;
+#[cfg(target_arch = "riscv64")]
 pub mod wide;
 
 use crate::table::Family;

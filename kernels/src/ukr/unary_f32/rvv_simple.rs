@@ -1,10 +1,12 @@
-//! Functions of a few instructions: groups of eight registers, `x` and `y` in v8.
+//! Functions of a few instructions: groups of eight registers, `x` in v8 and `y` in v24.
 
 use super::Args;
+use crate::ukr::rounds::{first, next};
 
-/// A function whose body turns v8 into its result, with `alpha` in f10 and `beta` in f11; v0 and v16 on are free.
+/// A function of `alpha` in f10 and `beta` in f11; f12 is 0, f13 is 1. `$first` reads v8 for the last time, `$rest` leaves the
+/// result in v24; v0 and v16 are free.
 macro_rules! simple {
-    ($name:ident, $($body:literal),+) => {
+    ($name:ident, [$($first:literal),+], [$($rest:literal),*]) => {
         /// # Safety
         /// The contract of [`Args`], on a core that meets the needs of its row in the table.
         pub unsafe fn $name(args: &Args) {
@@ -14,16 +16,16 @@ macro_rules! simple {
                     ".option push",
                     ".option arch, +v",
                     "beqz a2, 2f",
+                    first!(),
                     "1:",
-                    "vsetvli a3, a2, e32, m8, ta, ma",
-                    "vle32.v v8, (a0)",
-                    $($body,)+
-                    "vse32.v v8, (a1)",
-                    "sub a2, a2, a3",
-                    "slli a3, a3, 2",
-                    "add a0, a0, a3",
-                    "add a1, a1, a3",
-                    "bnez a2, 1b",
+                    $($first,)+
+                    next!(),
+                    $($rest,)*
+                    "vse32.v v24, (a1)",
+                    "add a1, a1, t2",
+                    "mv t0, t1",
+                    "vsetvli zero, t0, e32, m8, ta, ma",
+                    "bnez t0, 1b",
                     "2:",
                     ".option pop",
                     inout("a0") args.x => _,
@@ -31,6 +33,8 @@ macro_rules! simple {
                     inout("a2") args.len => _,
                     in("f10") args.alpha,
                     in("f11") args.beta,
+                    in("f12") 0f32,
+                    in("f13") 1f32,
                     clobber_abi("C"),
                     options(nostack),
                 );
@@ -39,17 +43,24 @@ macro_rules! simple {
     };
 }
 
-simple!(abs, "vfabs.v v8, v8");
+simple!(abs, ["vfabs.v v24, v8"], []);
 // `vfmax` and `vfmin` would turn NaN into the bound; no comparison selects it.
 simple!(
     clip,
-    "vmflt.vf v0, v8, f10",
-    "vfmerge.vfm v8, v8, f10, v0",
-    "vmfgt.vf v0, v8, f11",
-    "vfmerge.vfm v8, v8, f11, v0"
+    ["vmv.v.v v24, v8"],
+    [
+        "vmflt.vf v0, v24, f10",
+        "vfmerge.vfm v24, v24, f10, v0",
+        "vmfgt.vf v0, v24, f11",
+        "vfmerge.vfm v24, v24, f11, v0"
+    ]
 );
-simple!(leaky_relu, "vmv.v.i v16, 0", "vmflt.vv v0, v8, v16", "vfmul.vf v16, v8, f10", "vmerge.vvm v8, v8, v16, v0");
-simple!(neg, "vfneg.v v8, v8");
-simple!(reciprocal, "li a4, 1", "fcvt.s.w f0, a4", "vfrdiv.vf v8, v8, f0");
-simple!(relu, "vmv.v.i v16, 0", "vmflt.vv v0, v8, v16", "vmerge.vim v8, v8, 0, v0");
-simple!(sqrt, "vfsqrt.v v8, v8");
+simple!(
+    leaky_relu,
+    ["vfmul.vf v16, v8, f10", "vmv.v.v v24, v8"],
+    ["vmflt.vf v0, v24, f12", "vmerge.vvm v24, v24, v16, v0"]
+);
+simple!(neg, ["vfneg.v v24, v8"], []);
+simple!(reciprocal, ["vfrdiv.vf v24, v8, f13"], []);
+simple!(relu, ["vmv.v.v v24, v8"], ["vmflt.vf v0, v24, f12", "vmerge.vim v24, v24, 0, v0"]);
+simple!(sqrt, ["vfsqrt.v v24, v8"], []);
