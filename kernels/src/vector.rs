@@ -26,7 +26,7 @@ fn find<'w, F: Family<Spec: PartialEq>>(
     rows: &'static [Variant<F>],
     spec: F::Spec,
 ) -> Option<Armed<'w, F>> {
-    rows.iter().find(|row| row.spec == spec)?.arm(worker)
+    rows.iter().filter(|row| row.spec == spec).find_map(|row| row.arm(worker))
 }
 
 /// `y = function(x)`

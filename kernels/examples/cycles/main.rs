@@ -4,6 +4,7 @@
 //! `cycles [WORD ...]` runs the items whose names contain one of the words. For each it prints a line `item NAME WORK UNIT`,
 //! where the work is counted in multiplications, elements, or bytes.
 
+mod attention;
 mod drivers;
 mod few_bits;
 mod item;
@@ -24,4 +25,5 @@ fn main() {
     products::all(&mut items);
     few_bits::all(&mut items);
     drivers::all(&mut items);
+    attention::all(&mut items);
 }

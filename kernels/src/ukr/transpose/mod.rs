@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "riscv64")]
 pub mod rvv;
+pub mod scalar;
 
 use crate::table::Family;
 
@@ -14,7 +15,8 @@ impl Family for Transpose {
     const NAME: &'static str = "transpose";
 }
 
-/// `rows` rows of `columns` elements: element `[row, column]` of `y` is element `row` behind `x + column * x_stride`.
+/// `rows` rows of `columns` elements: element `[row, column]` of `y` is element `row` behind `x + column * x_stride`. All
+/// are aligned.
 #[repr(C)]
 pub struct Args {
     pub x: *const u8,
