@@ -19,7 +19,7 @@ use crate::ukr::unary_f32::{self, UnaryF32};
 use crate::ukr::{convert_f16_f32, convert_f32_f16, exp_sum_f32, quantize_f32_u8, rescale_i32_f32, select, transpose};
 
 pub(crate) use nbits::{dequantize, quantize_groups, unpack};
-pub(crate) use rotate::rotate;
+pub(crate) use rotate::{rotate, rotate_in_place};
 
 fn find<'w, F: Family<Spec: PartialEq>>(
     worker: &Worker<'w>,

@@ -412,7 +412,8 @@ fn rotated_pairs() {
             let x = numbers(2 * pairs, 1);
             let mut y = Guarded::new(&x, edge);
             let [cos, sin] = [2, 3].map(|seed| Guarded::new(&numbers(pairs, seed), edge));
-            let args = rotate_f32::Args { y: y.as_mut_ptr(), cos: cos.as_ptr(), sin: sin.as_ptr(), pairs };
+            let args =
+                rotate_f32::Args { x: y.as_ptr(), y: y.as_mut_ptr(), cos: cos.as_ptr(), sin: sin.as_ptr(), pairs };
             // SAFETY: the buffers have the sizes that the contract wants, on a core that can run the variant.
             unsafe { call(run, &args) };
             for pair in 0..pairs {

@@ -42,7 +42,10 @@ pub(crate) fn pack_panel<T: Element>(rows: Rows<'_, T>, width: usize, k_group: u
         panel.fill(T::zeroed());
     }
     if k_group == 1 && row_stride == 1 {
-        for (depth, step) in panel.chunks_exact_mut(width).enumerate() {
+        for (depth, step) in panel.chunks_exact_mut(width).take(k).enumerate() {
+            if depth + TOGETHER < k {
+                prefetch(&data[(depth + TOGETHER) * k_stride..][..count]);
+            }
             step[..count].copy_from_slice(&data[depth * k_stride..][..count]);
         }
         return;

@@ -125,8 +125,14 @@ impl Attention {
         if self.dims.queries.saturating_mul(group) <= STREAM_ROWS { group } else { 1 }
     }
 
+    /// Most queries of a tile. On a chip a tile of scores stays in the first-level cache, or nearly so where long registers want
+    /// long rows, and the second one is fast.
+    fn tile_queries(&self) -> usize {
+        self.blocks.map_or(TILE_ROWS, |blocks| blocks.rows() * (self.block_keys() / STREAM_KEYS))
+    }
+
     fn tile_rows(&self) -> usize {
-        self.tile_heads() * self.dims.queries.min(TILE_ROWS)
+        self.tile_heads() * self.dims.queries.min(self.tile_queries())
     }
 
     /// Whether rows of keys and values are read in place, where their elements are neighbours.
@@ -135,7 +141,17 @@ impl Attention {
     }
 
     fn block_keys(&self) -> usize {
-        if self.streams() { STREAM_KEYS } else { TILE_KEYS }
+        match self.blocks {
+            // Rows of scores are no shorter than four registers.
+            Some(blocks) => STREAM_KEYS.max(blocks.panels() * blocks.columns()),
+            None => {
+                if self.streams() {
+                    STREAM_KEYS
+                } else {
+                    TILE_KEYS
+                }
+            }
+        }
     }
 
     /// Keys of the longest block.
@@ -150,7 +166,7 @@ impl Attention {
 
     /// Tiles of one sequence: of heads, of queries.
     fn tiles(&self) -> [usize; 2] {
-        [self.dims.heads / self.tile_heads(), self.dims.queries.div_ceil(TILE_ROWS)]
+        [self.dims.heads / self.tile_heads(), self.dims.queries.div_ceil(self.tile_queries())]
     }
 
     fn units(&self) -> usize {
@@ -168,9 +184,9 @@ impl Attention {
 
     fn unit(&self, io: &Io<'_>, index: usize) -> Result<Unit, RunError> {
         let [head_tiles, query_tiles] = self.tiles();
-        let (heads, first) = (self.tile_heads(), index % query_tiles * TILE_ROWS);
+        let (heads, first) = (self.tile_heads(), index % query_tiles * self.tile_queries());
         let (batch, head) = (index / query_tiles / head_tiles, index / query_tiles % head_tiles * heads);
-        let queries = TILE_ROWS.min(self.dims.queries - first);
+        let queries = self.tile_queries().min(self.dims.queries - first);
         let span = self.spans.of(io, self.spans_at, batch)?;
         let keys = self.visible(span, first).start..self.visible(span, first + queries - 1).end;
         Ok(Unit { batch, head, heads, first, queries, span, keys })

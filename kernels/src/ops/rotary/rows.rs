@@ -112,14 +112,19 @@ impl<'a> Rows<'a> {
         x: &[f32],
         out: &mut [f32],
     ) -> Result<(), RunError> {
-        match self.config.norm {
-            Some(epsilon) => vectorised(
+        let is_normed = self.config.norm.is_some();
+        if let Some(epsilon) = self.config.norm {
+            vectorised(
                 #[inline(always)]
                 || norm(x, self.weight, epsilon, out),
-            ),
-            None => out.copy_from_slice(x),
+            );
         }
-        let Some(rotation) = &self.config.rotation else { return Ok(()) };
+        let Some(rotation) = &self.config.rotation else {
+            if !is_normed {
+                out.copy_from_slice(x);
+            }
+            return Ok(());
+        };
         let pairs = rotation.pairs;
         let token = batch * self.config.rows + row;
         let position = |given: i64| self.cached(rotation, given);
@@ -138,16 +143,29 @@ impl<'a> Rows<'a> {
                     let at = at[usize::from(sections[pair])] * pairs + pair;
                     (self.cos[at], self.sin[at])
                 };
+                if !is_normed {
+                    out.copy_from_slice(x);
+                }
                 turn(out, pairs, rotation.interleaved, angle);
                 return Ok(());
             }
         };
-        let (cos, sin) = (&self.cos[at * pairs..][..pairs], &self.sin[at * pairs..][..pairs]);
+        let angles = [self.cos, self.sin].map(|angles| &angles[at * pairs..][..pairs]);
         let places = if rotation.interleaved { Pairs::Neighbours } else { Pairs::Halves };
-        if !vector::rotate(worker, places, &mut out[..2 * pairs], cos, sin) {
+        let (turned, rest) = out.split_at_mut(2 * pairs);
+        let in_vectors = if is_normed {
+            vector::rotate_in_place(worker, places, turned, angles)
+        } else {
+            rest.copy_from_slice(&x[2 * pairs..]);
+            vector::rotate(worker, places, &x[..2 * pairs], turned, angles)
+        };
+        if !in_vectors {
+            if !is_normed {
+                turned.copy_from_slice(&x[..2 * pairs]);
+            }
             vectorised(
                 #[inline(always)]
-                || turn(out, pairs, rotation.interleaved, |pair| (cos[pair], sin[pair])),
+                || turn(turned, pairs, rotation.interleaved, |pair| (angles[0][pair], angles[1][pair])),
             );
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Pairs `(a, b)` of a row become `(a * cos - b * sin, a * sin + b * cos)`, in place; the second product of each number is added
+//! Pairs `(a, b)` of a row become `(a * cos - b * sin, a * sin + b * cos)`; the second product of each number is added
 //! without being rounded first.
 
 #[cfg(target_arch = "riscv64")]
@@ -23,9 +23,10 @@ pub enum Pairs {
     Neighbours,
 }
 
-/// A row of `2 * pairs` numbers, and a cosine and a sine for each pair.
+/// Rows `x` and `y` of `2 * pairs` numbers, which may be the same, and a cosine and a sine for each pair.
 #[repr(C)]
 pub struct Args {
+    pub x: *const f32,
     pub y: *mut f32,
     pub cos: *const f32,
     pub sin: *const f32,

@@ -3,8 +3,8 @@
 
 use super::Args;
 
-/// Turns the pairs that `$load` leaves in v0-v3 and v4-v7; `$store` takes them from v16-v19 and v20-v23. `t1` is the place of
-/// the second halves, `t2` the bytes of as many numbers as there are pairs in a round.
+/// Turns the pairs that `$load` leaves in v0-v3 and v4-v7; `$store` takes them from v16-v19 and v20-v23. `t1` and
+/// `t3` are the places of the second halves, `t2` the bytes of as many numbers as there are pairs in a round.
 macro_rules! rotate {
     ($args:expr, [$($load:literal),+], [$($store:literal),+]) => {
         std::arch::asm!(
@@ -12,6 +12,7 @@ macro_rules! rotate {
             ".option arch, +v",
             "beqz a3, 2f",
             "slli t1, a3, 2",
+            "add t3, t1, a6",
             "add t1, t1, a0",
             "1:",
             "vsetvli t0, a3, e32, m4, ta, ma",
@@ -30,7 +31,8 @@ macro_rules! rotate {
             "bnez a3, 1b",
             "2:",
             ".option pop",
-            inout("a0") $args.y => _,
+            inout("a0") $args.x => _,
+            inout("a6") $args.y => _,
             inout("a1") $args.cos => _,
             inout("a2") $args.sin => _,
             inout("a3") $args.pairs => _,
@@ -50,7 +52,14 @@ pub unsafe fn halves(args: &Args) {
         rotate!(
             args,
             ["vle32.v v0, (a0)", "vle32.v v4, (t1)"],
-            ["vse32.v v16, (a0)", "vse32.v v20, (t1)", "add a0, a0, t2", "add t1, t1, t2"]
+            [
+                "vse32.v v16, (a6)",
+                "vse32.v v20, (t3)",
+                "add a0, a0, t2",
+                "add t1, t1, t2",
+                "add a6, a6, t2",
+                "add t3, t3, t2"
+            ]
         );
     }
 }
@@ -75,9 +84,10 @@ pub unsafe fn neighbours(args: &Args) {
                 "vwaddu.vv v24, v16, v20",
                 "vwmaccu.vx v24, a5, v20",
                 "vsetvli zero, zero, e64, m8, ta, ma",
-                "vse64.v v24, (a0)",
+                "vse64.v v24, (a6)",
                 "slli t2, t2, 1",
-                "add a0, a0, t2"
+                "add a0, a0, t2",
+                "add a6, a6, t2"
             ]
         );
     }

@@ -1,13 +1,20 @@
 //! Strided loads, groups of eight registers.
 
-use super::Args;
+use super::{Args, scalar};
 
-/// The elements of `$bits` bits, `2^$shift` bytes.
+/// Columns from which on a strided load is faster than scalar ones.
+const LEAST: usize = 16;
+
+/// The elements of `$bits` bits, `2^$shift` bytes, or the type `$type`.
 macro_rules! width {
-    ($name:ident, $bits:literal, $shift:literal) => {
+    ($name:ident, $type:ty, $bits:literal, $shift:literal) => {
         /// # Safety
         /// The contract of [`Args`], on a core that meets the needs of its row in the table.
         pub unsafe fn $name(args: &Args) {
+            if args.columns < LEAST {
+                // SAFETY: the caller's promise.
+                return unsafe { scalar::elements::<$type>(args) };
+            }
             for row in 0..args.rows {
                 // SAFETY: the assembly touches only the elements that `Args` lends it.
                 unsafe {
@@ -40,7 +47,7 @@ macro_rules! width {
     };
 }
 
-width!(bits_8, 8, 0);
-width!(bits_16, 16, 1);
-width!(bits_32, 32, 2);
-width!(bits_64, 64, 3);
+width!(bits_8, u8, 8, 0);
+width!(bits_16, u16, 16, 1);
+width!(bits_32, u32, 32, 2);
+width!(bits_64, u64, 64, 3);
