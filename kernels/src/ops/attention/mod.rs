@@ -144,13 +144,8 @@ impl Attention {
         match self.blocks {
             // Rows of scores are no shorter than four registers.
             Some(blocks) => STREAM_KEYS.max(blocks.panels() * blocks.columns()),
-            None => {
-                if self.streams() {
-                    STREAM_KEYS
-                } else {
-                    TILE_KEYS
-                }
-            }
+            None if self.streams() => STREAM_KEYS,
+            None => TILE_KEYS,
         }
     }
 

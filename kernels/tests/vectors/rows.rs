@@ -1,0 +1,109 @@
+//! What rows become on the way through a softmax or a normalisation.
+
+use kernels::table::{EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32};
+use kernels::ukr::reduce_f32::Reduction;
+use kernels::ukr::{exp_sum_f32, normalize_f32, reduce_f32};
+
+use crate::grid::{Guarded, call, each};
+use crate::{lengths, numbers, ulps};
+
+#[test]
+fn reductions_pass_over_no_number() {
+    each(REDUCE_F32, |variant, run| {
+        lengths(|len, edge| {
+            for offset in [0.0, 1e4] {
+                let mut values: Vec<f32> = numbers(len, 5).into_iter().map(|x| x + offset).collect();
+                if variant.spec == Reduction::Extremes && len > 8 {
+                    values[3] = f32::NAN;
+                }
+                let x = Guarded::new(&values, edge);
+                let (shift, mut result) = (offset, [7.0; 2]);
+                // SAFETY: the buffer has `len` numbers.
+                unsafe { call(run, &reduce_f32::Args { x: x.as_ptr(), len, shift, result: &mut result }) };
+                let wide = || values.iter().map(|&x| f64::from(x));
+                let expected = match variant.spec {
+                    Reduction::Extremes => {
+                        [wide().fold(f64::INFINITY, f64::min), wide().fold(f64::NEG_INFINITY, f64::max)]
+                    }
+                    Reduction::Moments => {
+                        let differences = || wide().map(|x| x - f64::from(shift));
+                        [differences().sum(), differences().map(|x| x * x).sum()]
+                    }
+                    Reduction::Squares => [wide().map(|x| x * x).sum(), 0.0],
+                    Reduction::Sum => [wide().sum(), 0.0],
+                };
+                for (actual, expected) in result.into_iter().zip(expected) {
+                    // The order of the additions differs.
+                    let power = if variant.spec == Reduction::Squares { 2 } else { 1 };
+                    let terms = wide().map(|x| x.abs().powi(power)).sum::<f64>();
+                    let bound = f64::EPSILON * (len as f64 + 1.0) * terms;
+                    let close = actual == expected || (actual - expected).abs() <= bound;
+                    assert!(close, "{} of {len}: {actual}, not {expected}", variant.name);
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn exponentials_and_their_sum() {
+    each(EXP_SUM_F32, |_, run| {
+        lengths(|len, edge| {
+            let x = numbers(len, 9);
+            let (values, mut y, mut sum) = (Guarded::new(&x, edge), Guarded::new(&vec![7.0; len], edge), 7.0);
+            let args = exp_sum_f32::Args { x: values.as_ptr(), y: y.as_mut_ptr(), len, shift: 1.5, sum: &mut sum };
+            // SAFETY: both buffers have `len` numbers.
+            unsafe { call(run, &args) };
+            let expected: Vec<f64> = x.iter().map(|&x| (f64::from(x) - 1.5).exp()).collect();
+            assert!(y.iter().zip(&expected).all(|(&y, &expected)| ulps(y, expected) <= 2.0));
+            let total: f64 = expected.iter().sum();
+            // Each number may err by two units, and at least 16 lanes are summed up in f32.
+            let bound = total * f64::from(f32::EPSILON) * (2.0 + len as f64 / 32.0);
+            assert!((sum - total).abs() <= bound, "{len}: {sum}, not {total}");
+        });
+        for (x, shift) in
+            [([f32::NAN, 1.0], 1.0), ([f32::INFINITY, 1.0], f32::INFINITY), ([f32::NEG_INFINITY; 2], f32::NEG_INFINITY)]
+        {
+            let (mut y, mut sum) = (x, 0.0);
+            let args = exp_sum_f32::Args { x: x.as_ptr(), y: y.as_mut_ptr(), len: 2, shift, sum: &mut sum };
+            // SAFETY: both buffers have two numbers.
+            unsafe { call(run, &args) };
+            assert!(y[0].is_nan() && sum.is_nan(), "{x:?} gave {y:?}, {sum}");
+        }
+    });
+}
+
+#[test]
+fn normalisations_with_and_without_weights() {
+    each(NORMALIZE_F32, |_, run| {
+        lengths(|len, edge| {
+            let weights = [(false, false), (false, true), (true, false), (true, true)];
+            for ((with_gamma, with_beta), mean) in
+                weights.into_iter().flat_map(|weights| [0.0, 0.5].map(|mean| (weights, mean)))
+            {
+                let weights = |given: bool, seed| Guarded::new(&numbers(if given { len } else { 0 }, seed), edge);
+                let (gamma, beta, x) = (weights(with_gamma, 1), weights(with_beta, 2), weights(true, 3));
+                let mut y = Guarded::new(&vec![7.0; len], edge);
+                let pointer = |given: bool, of: &Guarded<f32>| if given { of.as_ptr() } else { std::ptr::null() };
+                let args = normalize_f32::Args {
+                    x: x.as_ptr(),
+                    y: y.as_mut_ptr(),
+                    gamma: pointer(with_gamma, &gamma),
+                    beta: pointer(with_beta, &beta),
+                    len,
+                    mean,
+                    residue: mean / 4.0,
+                    scale: 3.0,
+                };
+                // SAFETY: the buffers that are given have `len` numbers.
+                unsafe { call(run, &args) };
+                for (index, &y) in y.iter().enumerate() {
+                    let mut wanted = (x[index] - mean - mean / 4.0) * 3.0;
+                    wanted *= if with_gamma { gamma[index] } else { 1.0 };
+                    wanted += if with_beta { beta[index] } else { 0.0 };
+                    assert_eq!(y, wanted, "{len} {with_gamma} {with_beta} at {index}");
+                }
+            }
+        });
+    });
+}
