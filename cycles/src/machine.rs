@@ -113,7 +113,8 @@ impl Machine {
 
     fn snapshot(&self) -> Counters {
         let Scoreboard { done, waits, busy, .. } = self.scoreboard;
-        Counters { cycles: done, waits, busy, traffic: self.memory.traffic, ..self.counters }
+        let (traffic, transfers) = (self.memory.traffic, self.memory.transfers());
+        Counters { cycles: done, waits, busy, traffic, transfers, ..self.counters }
     }
 }
 

@@ -118,6 +118,13 @@ impl Memory {
         }
     }
 
+    /// Cycles that the second cache and DRAM take for the lines that came.
+    pub fn transfers(&self) -> [u64; 2] {
+        let Traffic { l2_lines, dram_lines } = self.traffic;
+        [(l2_lines, self.shape.l2_interval), (dram_lines, self.shape.dram_interval)]
+            .map(|(lines, interval)| (lines as f64 * interval) as u64)
+    }
+
     pub fn empty_l1(&mut self) {
         self.l1.clear();
     }

@@ -16,6 +16,8 @@ pub struct Counters {
     /// Bytes that loads and stores touched.
     pub touched: u64,
     pub traffic: Traffic,
+    /// Cycles that the second cache and DRAM were occupied.
+    pub transfers: [u64; 2],
     /// Cycles that instructions waited, by [`Wait`].
     pub waits: [u64; Wait::COUNT],
     /// Cycles that units were occupied, by [`Unit`].
@@ -33,6 +35,7 @@ impl Counters {
                 l2_lines: self.traffic.l2_lines - start.traffic.l2_lines,
                 dram_lines: self.traffic.dram_lines - start.traffic.dram_lines,
             },
+            transfers: difference(self.transfers, start.transfers),
             waits: difference(self.waits, start.waits),
             busy: difference(self.busy, start.busy),
         }
@@ -55,6 +58,7 @@ impl fmt::Display for Counters {
         f.write_str(&named("insns", &Group::NAMES, &self.instructions))?;
         let Traffic { l2_lines, dram_lines } = self.traffic;
         f.write_str(&named("memory", &["touched", "l2-lines", "dram-lines"], &[self.touched, l2_lines, dram_lines]))?;
+        f.write_str(&named("transfer", &["l2", "dram"], &self.transfers))?;
         f.write_str(&named("wait", &waits, &self.waits))?;
         f.write_str(&named("busy", &Unit::NAMES, &self.busy))
     }

@@ -8,6 +8,7 @@ use crate::driver::{Driver, RunError};
 use crate::ops::attention::{Spans, Strided};
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::ukr::prefetch;
 
 pub(crate) use rows::Rows;
 pub use rows::{HeadRows, Positions, Rotation};
@@ -41,12 +42,14 @@ impl Driver for Rotary {
         let x = io.input::<f32>(0);
         let share = worker.share(self.rows.batch * self.rows.rows * self.heads, GRAIN.div_ceil(width.max(1)));
         for index in share {
-            let (head, token) = (index % self.heads, index / self.heads);
-            let (batch, row) = (token / self.rows.rows, token % self.rows.rows);
+            let (token, batch) = (index / self.heads, index / (self.heads * self.rows.rows));
+            let (head, row) = (index - token * self.heads, token - batch * self.rows.rows);
             let span = self.spans.of(io, 1 + self.rows.operands(), batch)?;
             let (from, to) = (self.x.at(batch, head, row), self.out.at(batch, head, row));
             // SAFETY: rows are disjoint, and shares of ranks are.
             let out = unsafe { io.output::<f32>(0).range(to..to + width) };
+            // Often the next row.
+            prefetch(&x[from + width..][..width.min(x.len() - from - width)]);
             rows.turn(worker, [batch, row], span.first, &x[from..from + width], out)?;
         }
         Ok(())

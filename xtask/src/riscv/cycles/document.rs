@@ -15,6 +15,9 @@ The numbers are for comparing kernels. Of A100's vector loads there are two cont
 20 whatever their size; a ranking counts only where it holds for both. A shared matrix unit is one that the other core of the pair
 keeps busy half of the time.
 
+\"Of moves\" are the cycles as a multiple of what moving the data takes at least: the lines through the second cache and DRAM at
+their rates, or the vector loads and stores.
+
 ## Deviations from what was measured on chips
 
 | chip | what | measured | model |
@@ -70,6 +73,26 @@ const AIMS: &[Point] = &[
     (2, "matmul_f16_256x256x256", "f16 256x256x256", "35 % of 512 MAC a cycle", |item| share(item, 512.0)),
     (0, "quantize_dynamic", "f32 to 8 bits", "2.5 cycles an element", per_element),
     (2, "quantize_dynamic", "f32 to 8 bits", "1 cycle an element", per_element),
+    (0, "quantize_groups", "f32 to 8 bits in groups of 32", "2.5 cycles an element", per_element),
+    (2, "quantize_groups", "f32 to 8 bits in groups of 32", "1 cycle an element", per_element),
+    (0, "unary_relu", "ReLU", "1.3 of moves", Item::times_transfers),
+    (2, "unary_relu", "ReLU", "1.3 of moves", Item::times_transfers),
+    (0, "arithmetic_add", "addition", "1.3 of moves", Item::times_transfers),
+    (2, "arithmetic_add", "addition", "1.3 of moves", Item::times_transfers),
+    (0, "unary_exp", "exponential", "1.3 of moves", Item::times_transfers),
+    (2, "unary_exp", "exponential", "1.3 of moves", Item::times_transfers),
+    (0, "softmax", "softmax", "1.3 of moves", Item::times_transfers),
+    (2, "softmax", "softmax", "1.3 of moves", Item::times_transfers),
+    (0, "norm_layer", "layer norm", "1.3 of moves", Item::times_transfers),
+    (2, "norm_layer", "layer norm", "1.3 of moves", Item::times_transfers),
+    (0, "norm_rms", "RMS norm", "1.3 of moves", Item::times_transfers),
+    (2, "norm_rms", "RMS norm", "1.3 of moves", Item::times_transfers),
+    (0, "rotary", "rotary embedding", "1.3 of moves", Item::times_transfers),
+    (2, "rotary", "rotary embedding", "1.3 of moves", Item::times_transfers),
+    (0, "attention_prefill_2x512x64", "attention, f32, prefill", "40 % of 8 MAC a cycle", |item| share(item, 8.0)),
+    (2, "attention_prefill_2x512x64", "attention, f32, prefill", "35 % of 16 MAC a cycle", |item| share(item, 16.0)),
+    (0, "attention_decode_9x2000x64", "attention, f32, decode", "1.3 of moves", Item::times_transfers),
+    (2, "attention_decode_9x2000x64", "attention, f32, decode", "1.3 of moves", Item::times_transfers),
 ];
 
 /// The part about LLVM's model.
@@ -119,19 +142,21 @@ fn points(text: &mut String, points: &[Point], measured: &[Vec<Item>], end: fn(&
     }
 }
 
-const ROWS: &str = "| item | cycles | per cycle | cycles a dot | of 1 dot a cycle | busiest unit | bound by |
-|---|---:|---:|---:|---:|---|---|";
+const ROWS: &str =
+    "| item | cycles | per cycle | cycles a dot | of 1 dot a cycle | of moves | busiest unit | bound by |
+|---|---:|---:|---:|---:|---:|---|---|";
 
 fn row(item: &Item, setting: &Setting) -> String {
     let (unit, share) = item.busiest();
     let of_peak = item.cycles_per_dot().map_or(String::new(), |_| format!("{:.0} %", 100.0 * peak(item, setting)));
     format!(
-        "| `{}` | {} | {:.2} {} | {} | {of_peak} | {unit} {:.0} % | {} |\n",
+        "| `{}` | {} | {:.2} {} | {} | {of_peak} | {} | {unit} {:.0} % | {} |\n",
         item.name,
         item.cycles(),
         item.work / item.cycles(),
         item.unit,
         per_dot(item),
+        item.times_transfers(),
         100.0 * share,
         item.bound()
     )

@@ -48,6 +48,14 @@ impl Item {
         (unit, cycles / self.cycles())
     }
 
+    /// The cycles as a multiple of those that moving the data takes at least: lines through the second cache and DRAM, bytes
+    /// through the unit of vector loads and stores.
+    pub fn times_transfers(&self) -> String {
+        let least = ["transfer.l2", "transfer.dram", "busy.vector-memory"].map(|name| self.count(name));
+        let least = least.into_iter().fold(0.0, f64::max);
+        if least > 0.0 { format!("{:.2}", self.cycles() / least) } else { String::new() }
+    }
+
     /// What bounds the item: a unit that is nearly always occupied, else what instructions wait for most.
     pub fn bound(&self) -> &str {
         match self.busiest() {
@@ -81,8 +89,8 @@ fn item(line: &str, region: &str) -> Result<Item> {
 /// One line for each item.
 pub fn table(items: &[Item], setting: &Setting) -> String {
     let mut text = format!(
-        "{:36} {:>10} {:>14} {:>6} {:>6}  {:22} {:20} {:>8} {:>8}\n",
-        "item", "cycles", "per cycle", "dot", "peak", "busiest unit", "bound by", "L2 KiB", "DRAM KiB"
+        "{:36} {:>10} {:>14} {:>6} {:>6} {:>6}  {:22} {:20} {:>8} {:>8}\n",
+        "item", "cycles", "per cycle", "dot", "peak", "moves", "busiest unit", "bound by", "L2 KiB", "DRAM KiB"
     );
     for item in items {
         let rate = format!("{:.2} {}", item.work / item.cycles(), item.unit);
@@ -94,9 +102,10 @@ pub fn table(items: &[Item], setting: &Setting) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{:36} {:>10} {rate:>14} {dot:>6} {peak:>6}  {busiest:22} {:20} {:>8.1} {:>8.1}",
+            "{:36} {:>10} {rate:>14} {dot:>6} {peak:>6} {:>6}  {busiest:22} {:20} {:>8.1} {:>8.1}",
             item.name,
             item.cycles(),
+            item.times_transfers(),
             item.bound(),
             kib("memory.l2-lines"),
             kib("memory.dram-lines")
@@ -143,6 +152,10 @@ mod tests {
         assert_eq!((items.len(), items[0].cycles(), items[0].cycles_per_dot()), (1, 20.0, Some(2.0)));
         assert_eq!((items[0].busiest(), items[0].bound()), (("matrix", 0.5), "l2-data"));
         assert_eq!(peak(&items[0], &SETTINGS[0]), 0.5);
+        assert_eq!(items[0].times_transfers(), "");
+        let moved =
+            read("item loop 1280 mac", &REGIONS.replace("insns.dot", "transfer.l2=16 busy.vector-memory")).unwrap();
+        assert_eq!(moved[0].times_transfers(), "1.25");
         let busy = read("item loop 1280 mac", &REGIONS.replace("matrix=10", "matrix=18")).unwrap();
         assert_eq!(busy[0].bound(), "matrix");
         assert!(table(&items, &SETTINGS[0]).contains("64.00 mac"));
