@@ -141,7 +141,7 @@ impl CompiledGroup {
     }
 
     fn profile(&self) -> &Profile {
-        self.profile.get_or_init(|| Profile::new(Arc::clone(&self.slices), self.index, Arc::clone(&self.labels)))
+        self.profile.get_or_init(|| Profile::new(Arc::clone(&self.slices), self.index))
     }
 
     fn check(&self, inputs: &[TensorView<'_>]) -> Result<(), Error> {
@@ -206,7 +206,7 @@ impl Run<'_> {
         let idle = lock(&self.group.workspaces).pop();
         let mut workspace = idle.unwrap_or_else(|| Workspace::of(self.group.mem_backend));
         let mut run = || self.program.tape.run_sharing(&team, &mut workspace, inputs, outputs);
-        let result = if self.group.slices.wanted() { self.group.profile().run(run) } else { run() };
+        let result = if self.group.slices.wanted() { self.group.profile().run(&self.program, run) } else { run() };
         lock(&self.group.workspaces).push(workspace);
         result.map_err(|error| self.error(error))?;
         match (&self.group.dump, self.dumped) {

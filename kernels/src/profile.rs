@@ -5,7 +5,7 @@
 //! | `lease` | the caller | |
 //! | `rank` | each rank | `rank`; `tcm`: bytes of scratchpad that it has |
 //! | `wait` | each rank | |
-//! | `step` | each rank | `label` of the step; `kernel`: its driver with shapes and variant |
+//! | `step` | each rank | `tape`: id of the tape; `index` in it and `label` of the step; `kernel`: its driver with shapes and variant |
 //!
 //! Unless the subscriber of the caller wants them, a span costs the look at one atomic number.
 

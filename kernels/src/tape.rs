@@ -98,6 +98,11 @@ impl Tape {
         Ok(Self { buffers, steps, waits, req, input_bytes, output_bytes, shareable })
     }
 
+    /// A number that no other tape has while this one is there: its address.
+    pub fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -185,11 +190,11 @@ impl Tape {
             // SAFETY: each rank has its own `per_rank` bytes behind `scratch`, and ranks differ.
             None => unsafe { std::slice::from_raw_parts_mut(bases.scratch.add(per_rank * worker.rank()), per_rank) },
         };
-        for (step, &waits) in self.steps.iter().zip(&self.waits) {
+        for (index, (step, &waits)) in self.steps.iter().zip(&self.waits).enumerate() {
             if waits && wait(worker).is_err() {
                 return;
             }
-            let _span = profile::span!("step", label = step.label, kernel = %step.driver);
+            let _span = profile::span!("step", tape = self.id(), index, label = step.label, kernel = %step.driver);
             let io = Io { tape: self, step, bases };
             let result = step.driver.run(worker, &io, &mut scratch[..step.driver.scratch()]);
             if let Err(error) = result {

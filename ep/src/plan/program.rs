@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use kernels::driver::Driver;
 use kernels::isa::Target;
@@ -12,6 +12,7 @@ use kernels::tensor::{DType, Dims, TensorView};
 use super::bind::{Bind, BindError, Buf};
 use super::memory::{Lifetime, place};
 use crate::ops::Op;
+use crate::profile::StepText;
 
 /// A lowered node of a group.
 pub(crate) struct PlanNode {
@@ -177,7 +178,7 @@ impl Planner {
         let buffers = self.place_rest(places);
         let buffers = keep_used(buffers, &self.steps);
         let tape = Tape::new(buffers, self.steps).map_err(|error| BindError(format!("{error:?}")))?;
-        Ok(Program { tape, outputs: results, labels, binding })
+        Ok(Program { tape, outputs: results, labels, binding, texts: OnceLock::new() })
     }
 
     /// Puts the buffers that have no place yet into the workspace.
@@ -246,6 +247,8 @@ pub struct Program {
     pub outputs: Vec<(DType, Dims)>,
     pub labels: Arc<[Label]>,
     pub binding: Binding,
+    /// What profiles call the steps, made when they are profiled first.
+    pub(crate) texts: OnceLock<Arc<[StepText]>>,
 }
 
 impl fmt::Display for Program {

@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use kernels::sys::{Linux, System};
+
 use super::*;
 use crate::testing::{Model, Value as Tensor};
 
@@ -77,7 +79,58 @@ fn slices_are_kept_only_between_start_and_end() {
     slices.keep();
     run();
     let kept = slices.take();
-    assert_eq!((kept.iter().filter(|slice| slice.name == "y").count(), kept.last().unwrap().kind), (1, "run"));
+    assert_eq!(kept.iter().map(|slice| slice.kind).collect::<Vec<_>>(), ["rank", "step", "run", "lease"]);
+    assert_eq!((&*kept[1].name, &kept[1].args["op"]), ("y", &"Neg".into()));
+    assert!(kept[2].start <= kept[1].start && kept[1].end <= kept[2].end);
     run();
     assert!(slices.take().is_empty());
+}
+
+#[test]
+fn the_file_is_whole_after_every_run() {
+    let path = std::env::temp_dir().join(format!("spacemit-whole-{}.json", std::process::id()));
+    let mut model = Model::new();
+    model.input::<f32>("x", &[2]).node("Neg", &["x"], &["y"], vec![]).output("y");
+    let options = crate::Options::parse([("threads", "1"), ("profile", path.to_str().unwrap())]).unwrap();
+    let provider = crate::Provider::new(options).unwrap();
+    let group = provider.compile(&model.graph()).unwrap();
+    for runs in 1..=3 {
+        let x = Tensor::new(&[2], &[1f32, 2.0]);
+        group.begin(&[x.view()]).unwrap().execute(&[x.view()], &mut [&mut [0; 8]]).unwrap();
+        let events: Vec<Value> = serde_json::from_str(&(std::fs::read_to_string(&path).unwrap() + "]")).unwrap();
+        assert_eq!(["run", "rank", "step"].map(|kind| of_kind(&events, kind).len()), [runs; 3]);
+        assert_eq!(events.iter().filter(|event| event["name"] == "thread_name").count(), 1);
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+/// Programs of other shapes, and sessions on other threads: each step has its own text.
+#[test]
+fn runs_at_the_same_time_are_told_apart() {
+    let mut model = Model::new();
+    let shape = vec![crate::ir::Dim::Symbol("n".into())];
+    model.input_of("x", kernels::tensor::DType::F32, shape).node("Neg", &["x"], &["y"], vec![]).output("y");
+    let provider = crate::Provider::new(crate::Options::parse([("threads", "1")]).unwrap()).unwrap();
+    let (slices, group) = (provider.slices(), provider.compile(&model.graph()).unwrap());
+    slices.keep();
+    std::thread::scope(|scope| {
+        for len in 1..=4 {
+            let group = &group;
+            scope.spawn(move || {
+                let (x, mut y) = (Tensor::new(&[len], &vec![1f32; len]), vec![0; 4 * len]);
+                for _ in 0..100 {
+                    group.begin(&[x.view()]).unwrap().execute(&[x.view()], &mut [&mut y]).unwrap();
+                }
+            });
+        }
+    });
+    let kept = slices.take();
+    for len in 1..=4 {
+        let text = format!("neg f32 len={len}");
+        let steps = kept.iter().filter(|slice| slice.kind == "step" && slice.args["kernel"] == text.as_str());
+        let steps: Vec<&Slice> = steps.collect();
+        let one_thread = steps.iter().all(|step| step.thread == steps[0].thread);
+        assert_eq!((steps.len(), one_thread), (100, true), "{text}");
+    }
+    assert_eq!(kept.iter().filter(|slice| slice.kind == "run").count(), 400);
 }

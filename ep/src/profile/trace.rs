@@ -1,17 +1,19 @@
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Slice;
+use super::recorder::Event;
+use super::{Batch, lock};
 use crate::Error;
 
 /// The file of a session: an array of events in the JSON form of Chrome's trace viewer, which Perfetto reads too. It can be
-/// read while the session lasts, for both accept an array without its end.
+/// read after every run, for both accept an array without its end.
 pub(crate) struct Trace {
     path: PathBuf,
     start: Instant,
@@ -19,7 +21,9 @@ pub(crate) struct Trace {
 }
 
 struct Out {
-    file: BufWriter<File>,
+    file: File,
+    /// What is written next.
+    text: String,
     /// Threads whose names are written.
     named: HashSet<i32>,
     /// An error was told; nothing is written after it.
@@ -31,44 +35,51 @@ impl Trace {
     /// [`Error::Option`] when the file cannot be written.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let create = || {
-            let mut file = BufWriter::new(File::create(path)?);
+            let mut file = File::create(path)?;
             write!(file, "[{}", process())?;
-            file.flush()?;
             Ok(file)
         };
         let file = create().map_err(|error: io::Error| Error::Option {
             key: "profile".into(),
             reason: format!("'{}' cannot be written: {error}", path.display()),
         })?;
-        let out = Out { file, named: HashSet::new(), failed: false };
+        let out = Out { file, text: String::new(), named: HashSet::new(), failed: false };
         Ok(Self { path: path.to_owned(), start: Instant::now(), out: Mutex::new(out) })
     }
 
-    /// Appends the slices of a run.
-    pub fn write(&self, slices: Vec<Slice>) {
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        if out.failed {
+    /// Appends the spans of a run by one system call.
+    pub(super) fn write(&self, batch: &Batch) {
+        let mut out = lock(&self.out);
+        let Out { file, text, named, failed } = &mut *out;
+        if *failed {
             return;
         }
-        if let Err(error) = slices.into_iter().try_for_each(|slice| self.append(&mut out, slice)) {
+        text.clear();
+        let pid = std::process::id();
+        for (thread, lane) in batch.lanes.iter().filter(|(thread, _)| named.insert(*thread)) {
+            let lane = json!({"name": "thread_name", "ph": "M", "pid": pid, "tid": thread, "args": {"name": **lane}});
+            // Writing to a string does not fail.
+            let _ = write!(text, ",\n{lane}");
+        }
+        batch.events.iter().for_each(|event| self.append(text, batch, event, pid));
+        if let Err(error) = file.write_all(text.as_bytes()) {
             tracing::error!(%error, path = %self.path.display(), "the profile ends here");
-            out.failed = true;
+            *failed = true;
         }
     }
 
-    fn append(&self, out: &mut Out, slice: Slice) -> io::Result<()> {
-        let Slice { name, kind, args, start, end, thread, lane } = slice;
-        let pid = std::process::id();
-        if let Some(lane) = lane.filter(|_| out.named.insert(thread)) {
-            let named = json!({"name": "thread_name", "ph": "M", "pid": pid, "tid": thread, "args": {"name": lane}});
-            write!(out.file, ",\n{named}")?;
-        }
-        let us = |from: Instant, to: Instant| to.saturating_duration_since(from).as_nanos() as f64 / 1e3;
-        let (ts, dur) = (us(self.start, start), us(start, end));
-        let event = json!({
-            "name": name, "cat": kind, "ph": "X", "ts": ts, "dur": dur, "pid": pid, "tid": thread, "args": args,
-        });
-        write!(out.file, ",\n{event}")
+    fn append(&self, text: &mut String, batch: &Batch, event: &Event, pid: u32) {
+        let &Event { kind, start, end, thread, .. } = event;
+        text.push_str(",\n{");
+        batch.write_text(event, text);
+        let [ts, dur] = [(self.start, start), (start, end)].map(|(from, to)| to.saturating_duration_since(from));
+        let us = |time: Duration| (time.as_micros(), time.subsec_nanos() % 1000);
+        let ((ts, ts_ns), (dur, dur_ns)) = (us(ts), us(dur));
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            r#","cat":"{kind}","ph":"X","ts":{ts}.{ts_ns:03},"dur":{dur}.{dur_ns:03},"pid":{pid},"tid":{thread}}}"#
+        );
     }
 }
 
@@ -79,9 +90,9 @@ fn process() -> Value {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        let out = self.out.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut out = lock(&self.out);
         if !out.failed
-            && let Err(error) = writeln!(out.file, "]").and_then(|()| out.file.flush())
+            && let Err(error) = writeln!(out.file, "]")
         {
             tracing::error!(%error, path = %self.path.display(), "the profile lacks its end");
         }
