@@ -1,6 +1,7 @@
 //! The products of rows that are quantised to int8 with panels of a chip's layout.
 
 use std::ops::Range;
+use std::slice::Chunks;
 
 use super::left::{STRIP, chunks};
 use super::line::Line;
@@ -12,12 +13,20 @@ use crate::rt::Worker;
 use crate::select;
 use crate::table::Variant;
 use crate::ukr::matmul_nbits::{Args, MatMulNBits};
+use crate::ukr::prefetch;
+
+/// Columns of the narrowest panel of a chip.
+const FEWEST_COLUMNS: usize = 16;
 
 /// Rows in blocks of the variant, each as its micro-kernel reads it.
 pub(crate) struct GroupProducts<'a> {
     variant: &'static Variant<MatMulNBits>,
     shape: NBitsShape,
     rows: usize,
+    /// Rows with those that fill the last tile up.
+    written: usize,
+    /// Steps of a group.
+    k_groups: usize,
     codes: &'a mut [i8],
     /// Scales of the rows of each group, in the copies of the variant.
     scales: &'a mut [f32],
@@ -59,6 +68,8 @@ impl<'a> GroupProducts<'a> {
             variant,
             shape: *shape,
             rows,
+            written,
+            k_groups: layout.group(shape) / variant.spec.tile.k,
             codes: scratch.take(written * layout.depth(shape)),
             scales: scratch.take(written * groups * variant.spec.copies()),
             sums: scratch.take(written * groups * variant.spec.copies()),
@@ -89,12 +100,13 @@ impl<'a> GroupProducts<'a> {
 
     /// Scales and sums of row `row` of the block of `rows` rows that begins at `first`; zeros for a row that is none.
     fn put_parameters(&mut self, first: usize, row: usize, rows: usize, line: Option<&Line<'_>>) {
-        let (groups, width, copies) = (self.piece.groups(), self.width(rows), self.variant.spec.copies());
-        for group in 0..groups {
-            let to = (first * groups + group * width + row) * copies;
-            let (scale, sum) = line.map_or((0.0, 0.0), |line| (line.scales[group], line.sums[group]));
-            self.scales[to..to + copies].fill(scale);
-            self.sums[to..to + copies].fill(sum);
+        let (groups, width) = (self.piece.groups(), self.width(rows));
+        let line = line.map(|line| (&*line.scales, &*line.sums));
+        let at = [first * groups + row, width, groups];
+        match self.variant.spec.copies() {
+            4 => put_copies::<4>(line, at, self.scales, self.sums),
+            8 => put_copies::<8>(line, at, self.scales, self.sums),
+            _ => put_copies::<1>(line, at, self.scales, self.sums),
         }
     }
 
@@ -116,15 +128,27 @@ impl<'a> GroupProducts<'a> {
         panels: Range<usize>,
         tile: &mut [f32],
     ) -> Result<(), RunError> {
-        let layout = layout(self.variant);
+        let (layout, spec) = (layout(self.variant), &self.variant.spec);
+        let kernel = select::arm(self.variant, worker);
+        let mut all = [None; STRIP / FEWEST_COLUMNS];
+        for (blocks, panel) in all.iter_mut().zip(panels.clone()) {
+            *blocks = Some(weights.blocks(layout, panel)?);
+        }
         self.products.fill(0.0);
         for groups in self.piece.pieces() {
-            for (index, panel) in panels.clone().enumerate() {
-                self.piece.unpack(worker, &weights.blocks(layout, panel)?, index, groups.clone());
+            for (index, blocks) in all.iter().flatten().enumerate() {
+                self.piece.unpack(worker, blocks, index, groups.clone());
             }
-            for block in chunks(0..self.rows, self.variant.spec.block.m) {
-                for (index, panel) in panels.clone().enumerate() {
-                    self.multiply_block(worker, &weights.blocks(layout, panel)?, index, block.clone(), groups.clone());
+            let turns = self.rows.div_ceil(spec.block.m);
+            let mut ahead = all.map(|blocks| Some(self.ahead(&blocks?, groups.end, turns)));
+            for block in chunks(0..self.rows, spec.block.m) {
+                ahead.iter_mut().flatten().for_each(Ahead::ask);
+                let rows = self.width(block.len());
+                for (index, blocks) in all.iter().flatten().enumerate() {
+                    let args = self.args(blocks, index, [block.start, rows], &groups);
+                    // SAFETY: `args` has slices with these groups of so many rows and columns, `rows` is a multiple of the
+                    // tile's rows within the block's, and `products` is ours alone.
+                    unsafe { kernel.call(&args) };
                 }
             }
         }
@@ -132,57 +156,94 @@ impl<'a> GroupProducts<'a> {
         Ok(())
     }
 
-    /// Adds the products of a block of rows with these groups of the `index`th panel.
-    fn multiply_block(
+    /// The piece of a panel that begins with group `first`, in `turns` parts; none behind the last one.
+    fn ahead<'w>(&self, blocks: &NBitsBlocks<'w>, first: usize, turns: usize) -> Ahead<'w> {
+        let (group, panel) = (self.piece.group(), layout(self.variant).panel());
+        let next = first..(first + Piece::ROWS / group).min(self.piece.groups());
+        let codes = &blocks.codes[self.piece.packed(&next)];
+        let scales = &blocks.scales[next.start * panel..next.end * panel];
+        Ahead {
+            codes: codes.chunks(codes.len().div_ceil(turns).max(1)),
+            scales: scales.chunks(scales.len().div_ceil(turns).max(1)),
+        }
+    }
+
+    /// Arguments for `rows` rows from row `first` on and these groups of the `index`th panel.
+    fn args(
         &mut self,
-        worker: &Worker<'_>,
         blocks: &NBitsBlocks<'_>,
         index: usize,
-        block: Range<usize>,
-        groups: Range<usize>,
-    ) {
-        let (spec, panel) = (&self.variant.spec, layout(self.variant).panel());
-        let (group, all_groups, rows) = (self.piece.group(), self.piece.groups(), self.width(block.len()));
+        [first, rows]: [usize; 2],
+        groups: &Range<usize>,
+    ) -> Args {
+        let (panel, copies) = (self.variant.spec.layout.panel(), self.variant.spec.copies());
         let columns = groups.start * panel..groups.end * panel;
-        let of_groups = |numbers: usize| {
-            let first = (block.start * all_groups + groups.start * rows) * numbers;
-            first..first + groups.len() * rows * numbers
-        };
-        let first = self.first_product(index) + block.start * panel;
-        let products = &mut self.products[first..][..rows * panel];
+        let from = first * self.piece.groups() + groups.start * rows;
+        let of_groups = |numbers: usize| from * numbers..(from + groups.len() * rows) * numbers;
+        let products = &mut self.products[(index * self.written + first) * panel..][..rows * panel];
         let zero_points = blocks.zero_points.map(|zero_points| &zero_points[columns.clone()]);
-        let args = Args {
-            a: self.codes[of_groups(group)].as_ptr(),
+        Args {
+            a: self.codes[of_groups(self.piece.group())].as_ptr(),
             b: self.piece.codes(index, groups.len()).as_ptr(),
-            a_scales: self.scales[of_groups(spec.copies())].as_ptr(),
-            a_sums: self.sums[of_groups(spec.copies())].as_ptr(),
+            a_scales: self.scales[of_groups(copies)].as_ptr(),
+            a_sums: self.sums[of_groups(copies)].as_ptr(),
             b_scales: blocks.scales[columns].as_ptr(),
             b_zero_points: zero_points.map_or(std::ptr::null(), <[f32]>::as_ptr),
             c: products.as_mut_ptr(),
             groups: groups.len(),
-            k_groups: group / spec.tile.k,
+            k_groups: self.k_groups,
             rows,
-        };
-        // SAFETY: the slices have these groups of so many rows and columns, `rows` is a multiple of the tile's rows within
-        // the block's, and `products` is ours alone.
-        unsafe { select::arm(self.variant, worker).call(&args) };
-    }
-
-    /// Where the products of the `index`th panel begin.
-    fn first_product(&self, index: usize) -> usize {
-        index * self.width(self.rows) * layout(self.variant).panel()
+        }
     }
 
     /// Writes the products of the `index`th panel to `tile`, row-major, from `[block][row of tiles][tile][m][n]`.
     fn store(&self, index: usize, tile: &mut [f32]) {
         let (spec, panel) = (&self.variant.spec, self.variant.spec.layout.panel());
         let (m, n) = (spec.tile.m, spec.tile.n);
-        let products = &self.products[self.first_product(index)..];
+        let products = &self.products[index * self.written * panel..];
         for (row, line) in tile.chunks_mut(STRIP).take(self.rows).enumerate() {
-            for (across, part) in line[index * panel..][..panel].chunks_mut(n).enumerate() {
-                let first = (row / m * (panel / n) + across) * m * n + row % m * n;
-                part.copy_from_slice(&products[first..][..n]);
+            let (line, first) = (&mut line[index * panel..][..panel], row / m * panel * m + row % m * n);
+            match n {
+                4 => gather::<4>(&products[first..], m, line),
+                8 => gather::<8>(&products[first..], m, line),
+                _ => gather::<32>(&products[first..], m, line),
             }
         }
     }
+}
+
+/// What is unpacked next, in as many parts as there are blocks of rows.
+struct Ahead<'w> {
+    codes: Chunks<'w, u8>,
+    scales: Chunks<'w, f32>,
+}
+
+impl Ahead<'_> {
+    /// Asks for the next part.
+    fn ask(&mut self) {
+        self.codes.next().into_iter().for_each(prefetch);
+        self.scales.next().into_iter().for_each(prefetch);
+    }
+}
+
+/// Writes `C` copies of the scale and of the sum of each group of a line, zeros where there is none, from copy `first` on,
+/// `stride` copies apart.
+fn put_copies<const C: usize>(
+    line: Option<(&[f32], &[f32])>,
+    [first, stride, groups]: [usize; 3],
+    scales: &mut [f32],
+    sums: &mut [f32],
+) {
+    let (scales, sums) = (scales.as_chunks_mut().0, sums.as_chunks_mut().0);
+    for group in 0..groups {
+        let (scale, sum) = line.map_or((0.0, 0.0), |(scales, sums)| (scales[group], sums[group]));
+        scales[first + group * stride] = [scale; C];
+        sums[first + group * stride] = [sum; C];
+    }
+}
+
+/// Writes a row of neighbouring tiles of `m` rows by `N` columns, whose part of the first tile `products` begins with.
+fn gather<const N: usize>(products: &[f32], m: usize, line: &mut [f32]) {
+    let parts = products.as_chunks::<N>().0.iter().step_by(m);
+    line.as_chunks_mut().0.iter_mut().zip(parts).for_each(|(part, products)| *part = *products);
 }

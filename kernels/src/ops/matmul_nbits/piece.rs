@@ -10,13 +10,15 @@ use crate::vector;
 pub(super) struct Piece<'a> {
     layout: NBitsLayout,
     shape: NBitsShape,
+    group: usize,
+    groups: usize,
     /// Of one panel after the other.
     codes: &'a mut [i8],
 }
 
 impl<'a> Piece<'a> {
     /// Rows of a piece: a multiple of every group.
-    pub const ROWS: usize = 256;
+    pub const ROWS: usize = 128;
 
     /// Bytes of scratch that [`Piece::new`] needs.
     pub fn scratch(columns: usize) -> usize {
@@ -25,22 +27,23 @@ impl<'a> Piece<'a> {
 
     /// Room for panels with so many columns together.
     pub fn new(layout: NBitsLayout, shape: NBitsShape, columns: usize, scratch: &mut Scratch<'a>) -> Self {
-        Self { layout, shape, codes: scratch.take(Self::ROWS * columns) }
+        let (group, groups) = (layout.group(&shape), layout.groups(&shape));
+        Self { layout, shape, group, groups, codes: scratch.take(Self::ROWS * columns) }
     }
 
     /// Rows of a group.
     pub fn group(&self) -> usize {
-        self.layout.group(&self.shape)
+        self.group
     }
 
     /// Groups of a panel.
     pub fn groups(&self) -> usize {
-        self.layout.groups(&self.shape)
+        self.groups
     }
 
     /// Rows of all groups of a panel.
     pub fn depth(&self) -> usize {
-        self.layout.depth(&self.shape)
+        self.groups * self.group
     }
 
     /// The groups of each piece.
@@ -54,11 +57,16 @@ impl<'a> Piece<'a> {
         &self.codes[index * Self::ROWS * panel..][..groups * self.group() * panel]
     }
 
+    /// Bytes of these groups of a packed panel.
+    pub fn packed(&self, groups: &Range<usize>) -> Range<usize> {
+        let group = self.group() * self.layout.bits(&self.shape) / 8 * self.layout.panel();
+        groups.start * group..groups.end * group
+    }
+
     /// Unpacks these groups of the `index`th panel.
     pub fn unpack(&mut self, worker: &Worker<'_>, blocks: &NBitsBlocks<'_>, index: usize, groups: Range<usize>) {
-        let bits = self.layout.bits(&self.shape);
-        let (panel, group) = (self.layout.panel(), self.group() * bits / 8);
-        let packed = &blocks.codes[groups.start * group * panel..groups.end * group * panel];
+        let (bits, panel) = (self.layout.bits(&self.shape), self.layout.panel());
+        let packed = &blocks.codes[self.packed(&groups)];
         let (step, codes) =
             (self.layout.step() * panel, &mut self.codes[index * Self::ROWS * panel..][..packed.len() * 8 / bits]);
         if vector::unpack(worker, bits, packed, step, codes) {
