@@ -71,6 +71,12 @@ const AIMS: &[Point] = &[
     (2, "matmul_f32_256x256x256", "f32 256x256x256", "65 % of 16 MAC a cycle", |item| share(item, 16.0)),
     (0, "matmul_f16_256x256x256", "f16 256x256x256", "65 % of 16 MAC a cycle", |item| share(item, 16.0)),
     (2, "matmul_f16_256x256x256", "f16 256x256x256", "35 % of 512 MAC a cycle", |item| share(item, 512.0)),
+    (0, "matmul_q4_128x1536x1536", "4 bits, 128x1536x1536", "43 MAC a cycle", per_cycle),
+    (2, "matmul_q4_128x1536x1536", "4 bits, 128x1536x1536", "230 MAC a cycle", per_cycle),
+    (0, "matmul_q4_1x1536x1536", "4 bits, one row, from DRAM", "95 % of 0.8 bytes a cycle", |item| share(item, 0.8)),
+    (2, "matmul_q4_1x1536x1536", "4 bits, one row, from DRAM", "90 % of 10.4 bytes a cycle", |item| share(item, 10.4)),
+    (0, "matmul_q8_1x1536x1536", "8 bits, one row, from DRAM", "95 % of 0.8 bytes a cycle", |item| share(item, 0.8)),
+    (2, "matmul_q8_1x1536x1536", "8 bits, one row, from DRAM", "90 % of 10.4 bytes a cycle", |item| share(item, 10.4)),
     (0, "quantize_dynamic", "f32 to 8 bits", "2.5 cycles an element", per_element),
     (2, "quantize_dynamic", "f32 to 8 bits", "1 cycle an element", per_element),
     (0, "quantize_groups", "f32 to 8 bits in groups of 32", "2.5 cycles an element", per_element),
@@ -109,7 +115,11 @@ fn per_element(item: &Item) -> String {
     format!("{:.2}", item.cycles() / item.work)
 }
 
-/// Multiplications as a share of `peak` a cycle.
+fn per_cycle(item: &Item) -> String {
+    format!("{:.1}", item.work / item.cycles())
+}
+
+/// Work as a share of `peak` a cycle.
 fn share(item: &Item, peak: f64) -> String {
     format!("{:.0} %", 100.0 * item.work / item.cycles() / peak)
 }
