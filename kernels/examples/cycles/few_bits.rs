@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kernels::isa::Target;
 use kernels::ops::epilogue::Epilogue;
 use kernels::ops::matmul_nbits::{Compute, Engine, MatMulNBits};
 use kernels::pack::{Codes, NBitsShape, NBitsWeights};
@@ -31,6 +32,11 @@ pub fn all(items: &mut Items) {
     row(items, "q8", q8, [4096, 576]);
 }
 
+/// 4 bits in blocks of 32, multiplied in int8.
+pub fn q4(target: &Target, shape: [usize; 3]) -> Made {
+    product(target, Weight { bits: 4, block: 32, zero_points: false }, Compute::Int8, shape)
+}
+
 #[derive(Clone, Copy)]
 struct Weight {
     bits: usize,
@@ -52,23 +58,23 @@ impl Weight {
 
 fn rows(items: &mut Items, name: &str, weight: Weight, compute: Compute, [m, n, k]: [usize; 3]) {
     let name = format!("matmul_{name}_{m}x{n}x{k}");
-    items.driver(&name, (m * n * k, Unit::Mac), From::L2, || product(weight, compute, [m, n, k]));
+    items.driver(&name, (m * n * k, Unit::Mac), From::L2, || product(&target(), weight, compute, [m, n, k]));
 }
 
 /// One row in int8, with the weight in DRAM.
 fn row(items: &mut Items, name: &str, weight: Weight, [n, k]: [usize; 2]) {
     let name = format!("matmul_{name}_1x{n}x{k}");
     let work = (weight.bytes(n, k), Unit::Byte);
-    items.driver(&name, work, From::Dram, || product(weight, Compute::Int8, [1, n, k]));
+    items.driver(&name, work, From::Dram, || product(&target(), weight, Compute::Int8, [1, n, k]));
 }
 
-fn product(weight: Weight, compute: Compute, [m, n, k]: [usize; 3]) -> Made {
+fn product(target: &Target, weight: Weight, compute: Compute, [m, n, k]: [usize; 3]) -> Made {
     let shape = weight.shape(n, k);
     let bytes: Vec<u8> = (0..k * n * weight.bits / 8).map(|i| (i * 37 + i / 7) as u8).collect();
     let codes = Codes { bytes: &bytes, signed: false, row_stride: 1, column_stride: k };
     let scales = vec![0.01; n * shape.blocks()];
     let zero_points = weight.zero_points.then(|| vec![5.0; scales.len()]);
-    let engine = Engine::new(&target(), compute);
+    let engine = Engine::new(target, compute);
     let weights = NBitsWeights::pack(engine.layout(), shape, codes, &scales, zero_points.as_deref());
     let driver = MatMulNBits::new(m, engine, Arc::new(weights.expect("sizes agree")), Epilogue::NONE);
     (Box::new(driver), vec![buffer(&floats(m * k))], vec![m * n * 4])

@@ -2,9 +2,11 @@
 //! and whole drivers, each twice, of which the second time counts.
 //!
 //! `cycles [WORD ...]` runs the items whose names contain one of the words. For each it prints a line `item NAME WORK UNIT`,
-//! where the work is counted in multiplications, elements, or bytes.
+//! where the work is counted in multiplications, elements, or bytes. `cycles --choose [WORD ...]` runs instead the products
+//! of real models by every variant.
 
 mod attention;
+mod choices;
 mod drivers;
 mod few_bits;
 mod item;
@@ -17,8 +19,12 @@ mod products;
 use item::Items;
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
     matrix::replace_all();
+    if words.first().is_some_and(|word| word == "--choose") {
+        words.remove(0);
+        return choices::all(&mut Items::new(words));
+    }
     let mut items = Items::new(words);
     loops::all(&mut items);
     self::kernels::all(&mut items);

@@ -3,6 +3,7 @@
 //! The example `cycles` of the kernels runs in a QEMU that follows it by that model, once for each reading of what is known of
 //! the chips.
 
+mod choices;
 mod document;
 mod item;
 mod mca;
@@ -37,6 +38,8 @@ pub const SETTINGS: [Setting; 4] = [
 
 /// The document of all items.
 const DOCUMENT: &str = "docs/cycles.md";
+/// The word for all variants of products instead of the items; those that follow choose among them.
+const CHOOSE: &str = "--choose";
 /// Set to write the document again.
 const UPDATE: &str = "UPDATE_DOCS";
 
@@ -46,6 +49,11 @@ pub fn run(emulation: &Emulation, words: &[String]) -> Result<()> {
     let emulation = Emulation { qemu: qemu::prepare()?, ..emulation.clone() };
     let program = emulation.toolchain.example("kernels", "cycles", "release")?;
     let plugin = plugin()?;
+    if words.first().is_some_and(|word| word == CHOOSE) {
+        let alone = SETTINGS.iter().filter(|setting| !setting.options.contains("shared"));
+        let measured = alone.map(|setting| Ok((setting, measure(&emulation, setting, &plugin, &program, words)?)));
+        return choices::judge(&measured.collect::<Result<Vec<_>>>()?);
+    }
     let mut measured = Vec::new();
     for setting in &SETTINGS {
         let items = measure(&emulation, setting, &plugin, &program, words)?;
