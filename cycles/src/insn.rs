@@ -16,6 +16,8 @@ pub enum Class {
     Store,
     /// A hint that brings a line to the first cache.
     Prefetch,
+    /// `cbo.zero`: a line becomes zero without being read.
+    Zero,
     Atomic,
     /// CSRs, fences, system calls.
     System,
@@ -95,7 +97,7 @@ impl Class {
 
     pub const fn is_store(self) -> bool {
         use Class::*;
-        matches!(self, Store | VStore | VStoreStrided | VStoreIndexed | VStoreSegment)
+        matches!(self, Store | Zero | VStore | VStoreStrided | VStoreIndexed | VStoreSegment)
     }
 
     pub const fn is_vector_memory(self) -> bool {
@@ -110,7 +112,7 @@ impl Class {
             VLoad | VLoadStrided | VLoadIndexed | VLoadSegment => Group::VLoad,
             VStore | VStoreStrided | VStoreIndexed | VStoreSegment => Group::VStore,
             Dot | DotSparse | DotScaled | DotFloat => Group::Dot,
-            Load | Store | Prefetch | Atomic => Group::Memory,
+            Load | Store | Prefetch | Zero | Atomic => Group::Memory,
             Alu | ShiftAdd | Mul | Div | Branch | Jump | System | FAdd | FMa | FDiv | FConvert => Group::Scalar,
             _ => Group::Vector,
         }

@@ -82,7 +82,7 @@ impl Machine {
         self.counters.instructions[placed.insn.class.group() as usize] += 1;
     }
 
-    /// The last instruction touches memory; a prefetch tells its address in this way, too.
+    /// The last instruction touches memory; an instruction on a line tells its address in this way, too.
     pub fn access(&mut self, address: u64, bytes: u64, is_store: bool) {
         if self.last.is_none() {
             return;

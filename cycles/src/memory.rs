@@ -82,6 +82,21 @@ impl Memory {
         fill
     }
 
+    /// Makes the line at `address` zero; it is not read.
+    pub fn zero(&mut self, now: u64, address: u64) -> Fill {
+        let number = self.pages.line(address);
+        match self.l1.find(number) {
+            Some(line) => line.is_dirty = true,
+            None => {
+                let line = Line { number, is_dirty: true, arrival: now, from: Level::L1 };
+                if let Some(Line { number, is_dirty: true, .. }) = self.l1.insert(line) {
+                    self.write_back(number);
+                }
+            }
+        }
+        Fill { arrival: now, start: now, from: Level::L1 }
+    }
+
     fn fill(&mut self, now: u64, number: u64) -> Fill {
         let MemoryShape { l2_latency, l2_interval, dram_latency, dram_interval, misses, .. } = self.shape;
         let start = if self.under_way.len() == misses { self.under_way.pop_front() } else { None };
@@ -156,6 +171,14 @@ mod tests {
         memory.empty();
         assert_eq!(memory.access(2000, 0x1000, false).from, Level::Dram);
         assert_eq!(memory.traffic, Traffic { l2_lines: 3, dram_lines: 2 });
+    }
+
+    #[test]
+    fn lines_that_become_zero_are_not_read() {
+        let mut memory = memory();
+        assert_eq!(memory.zero(7, 0x1000), Fill { arrival: 7, start: 7, from: Level::L1 });
+        assert_eq!(memory.access(8, 0x1000, true).from, Level::L1);
+        assert_eq!(memory.traffic, Traffic::default());
     }
 
     #[test]

@@ -226,7 +226,10 @@ fn span(operand: &Operand, vtype: VType) -> std::ops::Range<usize> {
 fn lines(class: Class, at: u64, accesses: &Accesses, memory: &mut Memory) -> Fill {
     let mut last = Fill { arrival: 0, start: at, from: Level::L1 };
     for access in &accesses.lines {
-        let fill = memory.access(at, access.address, access.is_store);
+        let fill = match class {
+            Class::Zero => memory.zero(at, access.address),
+            _ => memory.access(at, access.address, access.is_store),
+        };
         if fill.arrival > last.arrival {
             (last.arrival, last.from) = (fill.arrival, fill.from);
         }

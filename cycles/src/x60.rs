@@ -46,6 +46,8 @@ pub const SCALAR: &[Timing] = &[
     scalar(Class::Load, Unit::Memory, 4, 1),
     scalar(Class::Store, Unit::Memory, 4, 1),
     scalar(Class::Prefetch, Unit::Memory, 1, 1),
+    // An assumption: that of a store.
+    scalar(Class::Zero, Unit::Memory, 4, 1),
     scalar(Class::Atomic, Unit::Memory, 12, 12),
     scalar(Class::System, Unit::Branch, 2, 2),
     scalar(Class::FAdd, Unit::Float, 4, 1),

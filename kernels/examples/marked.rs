@@ -82,7 +82,15 @@ fn matmul<F: MatMulFamily>(rows: &[Variant<F>]) {
                 let b = vec![<F::B as bytemuck::Zeroable>::zeroed(); panel * k];
                 let mut c = vec![<F::C as bytemuck::Zeroable>::zeroed(); m * panel];
                 let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-                let args = MatMulArgs { a, b, c, c_stride: panel * size_of::<F::C>(), k_groups: k / tile.k, rows: m };
+                let args = MatMulArgs {
+                    a,
+                    b,
+                    c,
+                    c_stride: panel * size_of::<F::C>(),
+                    k_groups: k / tile.k,
+                    rows: m,
+                    accumulate: false,
+                };
                 // SAFETY: the buffers have the sizes that the contract wants.
                 unsafe { call(row, &format!("{m}x{panel}x{k}"), m * panel * k, &args) };
             }

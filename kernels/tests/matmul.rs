@@ -37,6 +37,7 @@ fn check<F: MatMulFamily, R>(
                 let stride = panel + GAP;
                 let filled = vec![bytemuck::pod_read_unaligned::<F::C>(&[UNTOUCHED; 4]); rows * stride - GAP];
                 let mut c = Guarded::new(&filled, edge);
+                let mut twice = Guarded::new(&filled, edge);
                 let args = MatMulArgs {
                     a: a_copy.as_ptr(),
                     b: b_copy.as_ptr(),
@@ -44,13 +45,20 @@ fn check<F: MatMulFamily, R>(
                     c_stride: stride * size_of::<F::C>(),
                     k_groups,
                     rows,
+                    accumulate: false,
                 };
+                let again = MatMulArgs { c: twice.as_mut_ptr(), ..args };
                 // SAFETY: the buffers have the sizes that the contract wants, on a core that can run the variant.
-                unsafe { call(run, &args) };
-                for (index, &actual) in c.iter().enumerate() {
+                unsafe {
+                    call(run, &args);
+                    call(run, &again);
+                    call(run, &MatMulArgs { accumulate: true, ..again });
+                }
+                for (index, (&actual, &summed)) in c.iter().zip(&*twice).enumerate() {
                     let (row, column, what) = (index / stride, index % stride, variant.name);
                     if column >= panel {
-                        assert_eq!(bytemuck::bytes_of(&actual), [UNTOUCHED; 4], "{what} writes beside its panel");
+                        let untouched = [actual, summed].iter().all(|c| bytemuck::bytes_of(c) == [UNTOUCHED; 4]);
+                        assert!(untouched, "{what} writes beside its panel");
                         continue;
                     }
                     let element =
@@ -62,6 +70,12 @@ fn check<F: MatMulFamily, R>(
                     let wanted = expected(&left, &right);
                     let ok = same(actual, &wanted, k);
                     assert!(ok, "{what} rows={rows} k={k} at [{row}, {column}]: {actual:?} instead of {wanted:?}");
+                    let wanted = expected(&[&*left, &left].concat(), &[&*right, &right].concat());
+                    let ok = same(summed, &wanted, 2 * k);
+                    assert!(
+                        ok,
+                        "{what} rows={rows} k={k} at [{row}, {column}] in two steps: {summed:?}, not {wanted:?}"
+                    );
                 }
             }
         }

@@ -28,8 +28,8 @@ struct Site {
     placed: Placed,
     /// N of a mark.
     mark: Option<u32>,
-    /// The base register of a prefetch, and what is added to it.
-    prefetch: Option<(usize, i64)>,
+    /// The base register of an instruction on a line, and what is added to it.
+    line: Option<(usize, i64)>,
 }
 
 struct State {
@@ -71,7 +71,7 @@ extern "C" fn on_translation(_id: u64, block: *mut c_void) {
             with_state(|state| word = state.meant(word));
             let site = site(pc, bytes as u64, word);
             let class = site.placed.insn.class;
-            let reads = after_vset || site.mark.is_some() || site.prefetch.is_some();
+            let reads = after_vset || site.mark.is_some() || site.line.is_some();
             let touches = class.is_vector_memory() || matches!(class, Class::Load | Class::Store | Class::Atomic);
             let data: *mut c_void = Box::into_raw(Box::new(site)).cast();
             qemu_plugin_register_vcpu_insn_exec_cb(insn, on_execution, if reads { READS_REGISTERS } else { 0 }, data);
@@ -87,8 +87,12 @@ fn site(pc: u64, bytes: u64, word: u32) -> Site {
     let insn = decode(word);
     let mark = (word & 0xfffff == 0x04013).then_some(word >> 20);
     let base = (word >> 15 & 31) as usize;
-    let prefetch = (insn.class == Class::Prefetch).then_some((base, i64::from((word & 0xfe00_0000) as i32 >> 20)));
-    Site { placed: Placed { pc, bytes, insn }, mark, prefetch }
+    let line = match insn.class {
+        Class::Prefetch => Some((base, i64::from((word & 0xfe00_0000) as i32 >> 20))),
+        Class::Zero => Some((base, 0)),
+        _ => None,
+    };
+    Site { placed: Placed { pc, bytes, insn }, mark, line }
 }
 
 extern "C" fn on_execution(thread: c_uint, data: *mut c_void) {
@@ -110,10 +114,10 @@ extern "C" fn on_execution(thread: c_uint, data: *mut c_void) {
             } else {
                 state.machine.execute(site.placed);
             }
-            if let Some((base, offset)) = site.prefetch {
-                // SAFETY: and those of prefetches.
+            if let Some((base, offset)) = site.line {
+                // SAFETY: and those of instructions on lines.
                 let address = unsafe { read(state.registers.x[base]) }.wrapping_add_signed(offset);
-                state.machine.access(address, 0, false);
+                state.machine.access(address, 0, site.placed.insn.class == Class::Zero);
             }
         }
     });

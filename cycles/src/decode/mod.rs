@@ -1,4 +1,4 @@
-//! From word to instruction: RV64GC with Zba, Zbb, Zfh and Zicbop here, vectors and matrices in their own files. What is not
+//! From word to instruction: RV64GC with Zba, Zbb, Zfh, Zicbop and Zicboz here, vectors and matrices in their own files. What is not
 //! known counts as an addition that reads and writes nothing.
 
 mod matrix;
@@ -82,6 +82,7 @@ fn integer(fields: Fields) -> Insn {
         0x67 => one(Class::Jump),
         0x6f => Insn::new(Class::Jump, rd, [None; 4]),
         0x73 => one(Class::System),
+        0x0f if rd.is_none() && funct3 == 2 && fields.bits(31, 20) == 4 => one(Class::Zero),
         0x0f => Insn::new(Class::System, None, [None; 4]),
         _ => Insn::new(Class::Alu, None, [None; 4]),
     }

@@ -19,6 +19,7 @@ fn scalar_instructions() {
     assert_eq!(registers(0x00b5_7543), (Class::FMa, Some(F + 10), vec![F + 10, F + 11, F])); // fmadd.s fa0, fa0, fa1, ft0
     assert_eq!(registers(0xfe05_1ee3), (Class::Branch, None, vec![10])); // bnez a0
     assert_eq!(registers(0x0415_6013), (Class::Prefetch, None, vec![10])); // prefetch.r 64(a0)
+    assert_eq!(registers(0x0045_200f), (Class::Zero, None, vec![10])); // cbo.zero (a0)
     assert_eq!(registers(0x1141), (Class::Alu, Some(2), vec![2])); // c.addi sp, -16
 }
 

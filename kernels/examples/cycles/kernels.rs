@@ -32,6 +32,7 @@ fn products<F: MatMulFamily>(items: &mut Items, rows: &[Variant<F>]) {
             c_stride: panel * size_of::<F::C>(),
             k_groups: depth / row.spec.tile.k,
             rows: m,
+            accumulate: false,
         };
         let name = format!("kernel_{}_{}", F::NAME, row.name);
         items.measure(&name, m * panel * depth, Unit::Mac, From::L1, |_| {

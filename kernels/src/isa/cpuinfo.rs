@@ -9,7 +9,12 @@ pub(super) fn hwprobe(text: &str, cpu: usize) -> Option<HwProbe> {
     // From Linux 6.7 on `isa` is what all harts have and `hart isa` what this one has.
     let isa = field(block, "hart isa").or_else(|| field(block, "isa"))?;
     let number = |name| field(block, name).and_then(parse_hex).unwrap_or(0);
-    Some(HwProbe { vendor: number("mvendorid"), arch: number("marchid"), extensions: extensions(isa) })
+    Some(HwProbe {
+        vendor: number("mvendorid"),
+        arch: number("marchid"),
+        extensions: extensions(isa),
+        ..HwProbe::default()
+    })
 }
 
 /// The value of a line `name : value`.
@@ -46,8 +51,11 @@ mod tests {
     #[test]
     fn blocks_are_read_by_processor() {
         let both = HwProbe::V | HwProbe::ZVFH;
-        assert_eq!(hwprobe(K1, 0), Some(HwProbe { vendor: SPACEMIT, arch: X60, extensions: both }));
-        assert_eq!(hwprobe(K1, 1), Some(HwProbe { vendor: SPACEMIT, arch: X60, extensions: HwProbe::V }));
+        assert_eq!(hwprobe(K1, 0), Some(HwProbe { vendor: SPACEMIT, arch: X60, extensions: both, zero_block: 0 }));
+        assert_eq!(
+            hwprobe(K1, 1),
+            Some(HwProbe { vendor: SPACEMIT, arch: X60, extensions: HwProbe::V, zero_block: 0 })
+        );
         assert_eq!(hwprobe(K1, 2), None);
     }
 

@@ -14,11 +14,13 @@ pub struct Isa {
     pub ime1: bool,
     /// The matrix instructions of VLEN 1024, `smt.vmadot` on 8x8x16 and `smt.vfwmadot`.
     pub ime2: bool,
+    /// Zicboz on blocks of 64 bytes, where programs may use it. Plans rely on it nowhere.
+    pub zeroes_lines: bool,
 }
 
 impl Isa {
     /// A core without vectors, and every core that is not RISC-V.
-    pub const SCALAR: Self = Self { vlen: 0, f16: false, ime1: false, ime2: false };
+    pub const SCALAR: Self = Self { vlen: 0, f16: false, ime1: false, ime2: false, zeroes_lines: false };
 
     /// What this core and `other` both have; different vector lengths count as none.
     pub fn and(self, other: Self) -> Self {
@@ -30,6 +32,7 @@ impl Isa {
             f16: self.f16 && other.f16,
             ime1: self.ime1 && other.ime1,
             ime2: self.ime2 && other.ime2,
+            zeroes_lines: self.zeroes_lines && other.zeroes_lines,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use super::{CoreKind, Isa, Target, cpuinfo};
 use crate::sys::{CpuSet, HwProbe, Linux, System};
+use crate::ukr::lines;
 
 /// `mvendorid` of SpacemiT.
 pub(super) const SPACEMIT: u64 = 0x710;
@@ -112,14 +113,21 @@ fn core(system: &dyn System, cpu: usize, answer: HwProbe) -> Core {
             vlen => CoreKind::Rvv { vlen, f16 },
         },
     };
-    Core { cpu, kind, isa: Isa { f16, ..kind.isa() } }
+    // Only the call tells whether programs may use the instruction, and on how many bytes.
+    let zeroes_lines = answer.extensions & HwProbe::ZICBOZ != 0 && answer.zero_block == lines::LINE as u64;
+    Core { cpu, kind, isa: Isa { f16, zeroes_lines, ..kind.isa() } }
 }
 
 /// K3's AI cores may be offline until the first thread asks for one. Its device tree marks them.
 fn device_tree(system: &dyn System, cpu: usize) -> Option<HwProbe> {
     let mark = system.read(&format!("{CPUS}/cpu{cpu}/of_node/cpu-ai")).ok()?;
     let extensions = HwProbe::V | HwProbe::ZVFH;
-    (mark.trim_end_matches('\0') == "true").then_some(HwProbe { vendor: SPACEMIT, arch: A100, extensions })
+    (mark.trim_end_matches('\0') == "true").then_some(HwProbe {
+        vendor: SPACEMIT,
+        arch: A100,
+        extensions,
+        zero_block: 0,
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Blocks of a matrix product by a micro-kernel of a chip.
 
+mod cuts;
+
 use std::fmt;
 use std::ops::Range;
 
@@ -11,15 +13,12 @@ use crate::table::{MatMulFamily, MatMulSpec, Variant};
 use crate::tensor::Element;
 use crate::ukr::MatMulArgs;
 use crate::{select, vector};
-
-/// Rows that read a panel of the right-hand side while it is in the first cache of a chip's core.
-const ROWS: usize = 48;
+use cuts::{Cuts, LEFT, ROWS, STAYS};
 
 /// A variant and what follows from its geometry.
 pub(crate) struct Blocks<F: MatMulFamily> {
     variant: &'static Variant<F>,
-    /// Numbers in four vector registers: the columns that are finished together.
-    columns: usize,
+    cuts: Cuts,
 }
 
 impl<F: MatMulFamily> Clone for Blocks<F> {
@@ -39,8 +38,7 @@ impl<F: MatMulFamily> fmt::Debug for Blocks<F> {
 impl<F: MatMulFamily> Blocks<F> {
     /// The fastest variant for right-hand sides of `layout`; `None` when the host engine has them.
     pub fn new(core: CoreKind, layout: PackLayout) -> Option<Self> {
-        let columns = 4 * core.isa().vlen / u32::BITS as usize;
-        select::matmul(core, layout).map(|variant| Self { variant, columns })
+        select::matmul(core, layout).map(|variant| Self { variant, cuts: Cuts::of(core) })
     }
 
     fn spec(self) -> &'static MatMulSpec {
@@ -65,14 +63,35 @@ impl<F: MatMulFamily> Blocks<F> {
         self.spec().block.m
     }
 
-    /// Rows that are packed and multiplied with every panel before the next rows.
+    /// Rows that are packed and multiplied with a panel that was packed for them.
     pub fn rows(self) -> usize {
         ROWS.next_multiple_of(self.grain())
     }
 
+    /// Rows that are packed and multiplied with every panel of constant weights of `[k, n]` before the next rows.
+    pub fn rows_of(self, [k, n]: [usize; 2]) -> usize {
+        if k * n * size_of::<F::B>() <= STAYS {
+            return self.rows();
+        }
+        let rows = LEFT / (k * size_of::<F::A>());
+        (rows - rows % self.grain()).max(self.rows())
+    }
+
     /// Panels whose products stand side by side in a tile.
     pub fn panels(self) -> usize {
-        (self.columns / self.columns()).max(1)
+        (self.cuts.columns / self.columns()).max(1)
+    }
+
+    /// Parts of a depth, which are summed one after the other.
+    fn parts(self, k: usize) -> usize {
+        let depth = self.cuts.right / (self.panels() * self.columns() * size_of::<F::B>());
+        k.div_ceil(depth).max(1)
+    }
+
+    /// Numbers that [`Blocks::multiply_panels`] needs for `rows` rows.
+    pub fn sums_len(self, rows: usize, k: usize) -> usize {
+        let rows = if self.parts(k) > 1 { rows } else { rows.min(self.rows()) };
+        self.tile_rows(rows) * self.panels() * self.columns()
     }
 
     /// Rows that are written for `rows` rows.
@@ -93,7 +112,7 @@ impl<F: MatMulFamily> Blocks<F> {
     /// Packs rows of the left-hand side, block by block; by the vectors of a worker's core where there is a worker.
     pub fn pack_left(self, worker: Option<&Worker<'_>>, rows: Rows<'_, F::A>, packed: &mut [F::A]) {
         let mut rest = &mut packed[..self.left_len(rows.rows, rows.k)];
-        for (first, count) in self.blocks(rows.rows) {
+        for (first, count) in self.blocks(0..rows.rows) {
             let width = self.tile_rows(count);
             let panel;
             (panel, rest) = rest.split_at_mut(panel_len(width, rows.k, self.spec().tile.k));
@@ -114,28 +133,52 @@ impl<F: MatMulFamily> Blocks<F> {
         self.multiply_into(worker, left, panel, shape, tile, self.columns());
     }
 
-    /// `tile = left x weights` for the columns of `panels`, side by side; returns the numbers of a row of `tile`.
+    /// `left x weights` for the columns of `panels`, side by side. Some rows after the other are ready: `finish` is told which,
+    /// and gets their sums, as many in a row as the panels have columns.
     ///
     /// # Errors
     /// Weights of another layout.
     ///
     /// # Panics
-    /// When an operand is too short.
+    /// When an operand is too short; `sums` has [`Blocks::sums_len`] numbers.
     pub fn multiply_panels(
         self,
         worker: &Worker<'_>,
-        left: &[F::A],
-        weights: &PackedWeights,
-        panels: Range<usize>,
-        shape: [usize; 2],
-        tile: &mut [F::C],
-    ) -> Result<usize, RunError> {
-        let width = panels.len() * self.columns();
-        for (at, index) in panels.enumerate() {
-            let panel = weights.panel(self.layout(), index)?;
-            self.multiply_into(worker, left, panel, shape, &mut tile[at * self.columns()..], width);
+        (left, rows): (&[F::A], usize),
+        (weights, panels): (&PackedWeights, Range<usize>),
+        sums: &mut [F::C],
+        mut finish: impl FnMut(Range<usize>, &mut [F::C]),
+    ) -> Result<(), RunError> {
+        let (k, k_group) = (weights.k(), self.spec().tile.k);
+        let (parts, groups, width) = (self.parts(k), k.div_ceil(k_group), panels.len() * self.columns());
+        for part in 0..parts {
+            let depth = groups * part / parts..groups * (part + 1) / parts;
+            let take = |from: usize, rows: usize| {
+                let start = from * groups * k_group + depth.start * rows * k_group;
+                &left[start..start + depth.len() * rows * k_group]
+            };
+            for first in (0..rows).step_by(self.rows()) {
+                let some = first..(first + self.rows()).min(rows);
+                let tile = if parts > 1 { &mut sums[first * width..] } else { &mut *sums };
+                for (at, index) in panels.clone().enumerate() {
+                    let panel: &[F::B] = weights.panel(self.layout(), index)?;
+                    let panel = &panel[depth.start * k_group * self.columns()..depth.end * k_group * self.columns()];
+                    for (row, count) in self.blocks(some.clone()) {
+                        let rows_here = self.tile_rows(count);
+                        let block = take(row, rows_here);
+                        let c = &mut tile[(row - first) * width + at * self.columns()..];
+                        self.call(
+                            worker,
+                            Call { rows: rows_here, block, panel, c, stride: width, accumulate: part > 0 },
+                        );
+                    }
+                }
+                if part + 1 == parts {
+                    finish(some, tile);
+                }
+            }
         }
-        Ok(width)
+        Ok(())
     }
 
     /// [`Blocks::multiply`] to rows that are `stride` numbers apart.
@@ -151,35 +194,53 @@ impl<F: MatMulFamily> Blocks<F> {
         to: &mut [F::C],
         stride: usize,
     ) {
-        let (columns, k_group) = (self.columns(), self.spec().tile.k);
         assert_eq!(panel.len(), self.panel_len(k), "length of a panel");
-        assert!(stride >= columns, "distance of rows");
-        let kernel = select::arm(self.variant, worker);
         let mut left = &left[..self.left_len(rows, k)];
-        for (first, count) in self.blocks(rows) {
-            let count = self.tile_rows(count);
+        for (first, count) in self.blocks(0..rows) {
+            let (rows, c) = (self.tile_rows(count), &mut to[first * stride..]);
             let block;
-            (block, left) = left.split_at(panel_len(count, k, k_group));
-            let to = &mut to[first * stride..(first + count - 1) * stride + columns];
-            let args = MatMulArgs {
-                a: block.as_ptr(),
-                b: panel.as_ptr(),
-                c: to.as_mut_ptr(),
-                c_stride: stride * size_of::<F::C>(),
-                k_groups: k.div_ceil(k_group),
-                rows: count,
-            };
-            // SAFETY: the slices hold the block, the panel and the rows that `args` names, `count` is a multiple of the
-            // tile's rows within the block's, and `to` is ours alone.
-            unsafe { kernel.call(&args) };
+            (block, left) = left.split_at(panel_len(rows, k, self.spec().tile.k));
+            self.call(worker, Call { rows, block, panel, c, stride, accumulate: false });
         }
     }
 
-    /// First row and number of rows of each block.
-    fn blocks(self, rows: usize) -> impl Iterator<Item = (usize, usize)> {
-        let grain = self.grain();
-        (0..rows).step_by(grain).map(move |first| (first, grain.min(rows - first)))
+    /// Calls the micro-kernel.
+    fn call(self, worker: &Worker<'_>, call: Call<'_, F>) {
+        let Call { rows, block, panel, c, stride, accumulate } = call;
+        let columns = self.columns();
+        assert!(stride >= columns && c.len() >= (rows - 1) * stride + columns, "rows of sums");
+        assert!(block.len() * columns == panel.len() * rows);
+        let args = MatMulArgs {
+            a: block.as_ptr(),
+            b: panel.as_ptr(),
+            c: c.as_mut_ptr(),
+            c_stride: stride * size_of::<F::C>(),
+            k_groups: panel.len() / (columns * self.spec().tile.k),
+            rows,
+            accumulate,
+        };
+        // SAFETY: the slices hold the block, the panel and the rows as the assertions say; `rows` is a multiple of
+        // the tile's rows within the block's, and `c` is ours alone.
+        unsafe { select::arm(self.variant, worker).call(&args) };
     }
+
+    /// First row and number of rows of each block.
+    fn blocks(self, rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+        let (grain, end) = (self.grain(), rows.end);
+        rows.step_by(grain).map(move |first| (first, grain.min(end - first)))
+    }
+}
+
+/// A block of rows, a panel and where their sums go.
+struct Call<'a, F: MatMulFamily> {
+    /// Those of the block, padding included.
+    rows: usize,
+    block: &'a [F::A],
+    panel: &'a [F::B],
+    c: &'a mut [F::C],
+    /// Numbers from one row of `c` to the next.
+    stride: usize,
+    accumulate: bool,
 }
 
 /// [`pack_panel`], where it is a transpose by the vectors of the worker's core if there are any.

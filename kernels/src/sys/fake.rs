@@ -182,7 +182,7 @@ impl System for FakeChip {
         match self.cores.get(cpu) {
             Some(core) if !self.faults.offline.contains(cpu) => {
                 let extensions = core.extensions & !self.faults.unknown_extensions;
-                Ok(HwProbe { vendor: core.vendor, arch: core.arch, extensions })
+                Ok(HwProbe { vendor: core.vendor, arch: core.arch, extensions, zero_block: 64 })
             }
             _ => Err(ErrorKind::InvalidInput.into()),
         }

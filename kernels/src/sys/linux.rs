@@ -60,7 +60,7 @@ fn hwprobe(_cpu: usize) -> io::Result<HwProbe> {
 fn hwprobe(cpu: usize) -> io::Result<HwProbe> {
     /// Number of the call in `include/uapi/asm-generic/unistd.h` as riscv uses it.
     const SYS_RISCV_HWPROBE: i64 = 258;
-    const KEYS: [i64; 3] = [0, 1, 4];
+    const KEYS: [i64; 4] = [0, 1, 4, 6];
     #[repr(C)]
     struct Pair {
         key: i64,
@@ -78,7 +78,7 @@ fn hwprobe(cpu: usize) -> io::Result<HwProbe> {
     }
     // The kernel puts -1 in the place of a key that it does not know.
     let value = |index: usize| if pairs[index].key == KEYS[index] { pairs[index].value } else { 0 };
-    Ok(HwProbe { vendor: value(0), arch: value(1), extensions: value(2) })
+    Ok(HwProbe { vendor: value(0), arch: value(1), extensions: value(2), zero_block: value(3) })
 }
 
 #[cfg(not(target_arch = "riscv64"))]

@@ -54,11 +54,15 @@ pub struct HwProbe {
     pub arch: u64,
     /// `RISCV_HWPROBE_KEY_IMA_EXT_0`
     pub extensions: u64,
+    /// `RISCV_HWPROBE_KEY_ZICBOZ_BLOCK_SIZE`
+    pub zero_block: u64,
 }
 
 impl HwProbe {
     /// `RISCV_HWPROBE_IMA_V`
     pub const V: u64 = 1 << 2;
+    /// `RISCV_HWPROBE_EXT_ZICBOZ`
+    pub const ZICBOZ: u64 = 1 << 6;
     /// `RISCV_HWPROBE_EXT_ZVFH`
     pub const ZVFH: u64 = 1 << 30;
 }

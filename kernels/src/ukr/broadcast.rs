@@ -35,7 +35,16 @@ macro_rules! broadcast_kernel {
             ".option push",
             ".option arch, +v, +zvfh",
             concat!("vsetvli zero, a6, e32, ", $wide, ", ta, ma"),
+            "bnez a7, 4f",
             $(concat!("vmv.v.i ", $sum, ", 0"),)+
+            "j 5f",
+            "4:",
+            "mv t6, a3",
+            $(
+                concat!("vle32.v ", $sum, ", (t6)"),
+                "add t6, t6, a4",
+            )+
+            "5:",
             "beqz a0, 3f",
             concat!("vsetvli zero, a6, ", $narrow, ", ta, ma"),
             "2:",
@@ -60,6 +69,7 @@ macro_rules! broadcast_kernel {
             inout("a3") rows.c => _,
             in("a4") rows.block.c_stride,
             in("a6") 32usize,
+            in("a7") usize::from(rows.block.accumulate),
             clobber_abi("C"),
             options(nostack),
         )

@@ -7,6 +7,8 @@
 //! | v16-v19, v20-v23 | a group of `B` each, a register a tile; in the end rows of `C` |
 //! | v24-v27, v28-v31 | groups of `A`, a register a tile |
 //!
+//! Where sums are added to `C`, its rows come to v24-v27 in the end.
+//!
 //! Loads are of four registers: on the A100 they may cost little more than of one, and while the products of one group run,
 //! the next one arrives.
 
@@ -35,7 +37,7 @@ macro_rules! step {
 /// a group, and its sums of rows 0-3 and 4-7.
 macro_rules! tiles_kernel {
     (
-        $args:expr, $dot:ident, [$([$($first:tt)+])+] [$([$($step:tt)+])+], $one:literal by $bytes:literal,
+        $args:expr, $dot:ident, $add:literal, [$([$($first:tt)+])+] [$([$($step:tt)+])+], $one:literal by $bytes:literal,
         $($a:literal [$c0:literal $c1:literal $c2:literal $c3:literal] [$($high:literal)+]),+
     ) => {
         std::arch::asm!(
@@ -67,8 +69,8 @@ macro_rules! tiles_kernel {
             "bnez a0, 5b",
             "6:",
             $(
-                store_rows!($c0 $c1 $c2 $c3),
-                store_rows!($($high)+),
+                store_rows!($add $c0 $c1 $c2 $c3),
+                store_rows!($add $($high)+),
             )+
             ".option pop",
             inout("a0") $args.k_groups => _,
@@ -76,6 +78,7 @@ macro_rules! tiles_kernel {
             inout("a2") $args.b => _,
             inout("a3") $args.c => _,
             in("a4") $args.c_stride,
+            in("a6") usize::from($args.accumulate),
             out("a5") _,
             out("a7") _,
             clobber_abi("C"),
@@ -84,12 +87,12 @@ macro_rules! tiles_kernel {
     };
 }
 
-/// The kernel of a family for `$args`, of eight rows or 16.
+/// The kernel of a family for `$args`, of eight rows or 16; `$add` adds two vectors of 32-bit numbers.
 macro_rules! run_tiles {
-    ($args:expr, $dot:ident) => {
+    ($args:expr, $dot:ident, $add:literal) => {
         match $args.rows {
             8 => tiles_kernel!(
-                $args, $dot,
+                $args, $dot, $add,
                 [[a 24] [b 16] [b 20]]
                 [
                     [dots 24 [16 17 18 19] [0 2 4 6]] [b 16]
@@ -100,7 +103,7 @@ macro_rules! run_tiles {
                 "vl1re8.v" by 128, 24 [0 2 4 6] [1 3 5 7]
             ),
             _ => tiles_kernel!(
-                $args, $dot,
+                $args, $dot, $add,
                 [[a 24] [b 16] [b 20]]
                 [
                     [a 28]
@@ -114,9 +117,10 @@ macro_rules! run_tiles {
         }
     };
 }
-/// Stores four rows of four tiles: `smt.vpack.vv` joins rows of eight numbers to rows of 16, and these to rows of 32.
+
+/// Stores four rows of four tiles, or adds them by `$add` to those of `C`: `smt.vpack.vv` joins rows of eight numbers to rows of 16, and these to rows of 32.
 macro_rules! store_rows {
-    ($c0:literal $c1:literal $c2:literal $c3:literal) => {
+    ($add:literal $c0:literal $c1:literal $c2:literal $c3:literal) => {
         concat!(
             ".insn r 0x2b, 2, 0x33, x16, x",
             $c0,
@@ -130,6 +134,16 @@ macro_rules! store_rows {
             "\n",
             ".insn r 0x2b, 3, 0x33, x20, x16, x18\n",
             ".insn r 0x2b, 3, 0x33, x22, x17, x19\n",
+            "beqz a6, 7f\n",
+            "vl1re32.v v24, (a3)\n add a7, a3, a4\n",
+            "vl1re32.v v25, (a7)\n add a7, a7, a4\n",
+            "vl1re32.v v26, (a7)\n add a7, a7, a4\n",
+            "vl1re32.v v27, (a7)\n",
+            "vsetvli a7, zero, e32, m4, ta, ma\n",
+            $add,
+            " v20, v20, v24\n",
+            "vsetvli a7, zero, e8, m1, ta, ma\n",
+            "7:\n",
             "vs1r.v v20, (a3)\n add a3, a3, a4\n",
             "vs1r.v v21, (a3)\n add a3, a3, a4\n",
             "vs1r.v v22, (a3)\n add a3, a3, a4\n",

@@ -11,6 +11,7 @@ pub mod dequantize_i8_f32;
 pub mod exp_sum_f32;
 #[cfg(target_arch = "riscv64")]
 mod ime2;
+pub(crate) mod lines;
 pub mod matmul_f16_f16_f32;
 pub mod matmul_f32_f32_f32;
 pub mod matmul_nbits;
@@ -19,7 +20,6 @@ pub mod matvec_nbits;
 pub mod normalize_f32;
 #[cfg(target_arch = "riscv64")]
 mod operands;
-mod prefetch;
 pub mod quantize_f32_i8;
 pub mod quantize_f32_u8;
 pub mod reduce_f32;
@@ -32,7 +32,7 @@ pub mod transpose;
 pub mod unary_f32;
 pub mod unpack_i8;
 
-pub(crate) use prefetch::prefetch;
+pub(crate) use lines::prefetch;
 
 /// One block of a matrix product `C = A x B`: some rows by one panel of columns, both sides packed.
 ///
@@ -40,7 +40,7 @@ pub(crate) use prefetch::prefetch;
 /// its block, at least one:
 ///
 /// - `A` is `[k_groups][rows][k]`, `B` is `[k_groups][p][k]`, both without gaps. `k_groups` may be 0.
-/// - `C` is row-major; `rows` rows of `p` numbers are written.
+/// - `C` is row-major; `rows` rows of `p` numbers are written, or added to when `accumulate` is set.
 #[repr(C)]
 pub struct MatMulArgs<A, B, C> {
     pub a: *const A,
@@ -50,6 +50,7 @@ pub struct MatMulArgs<A, B, C> {
     pub c_stride: usize,
     pub k_groups: usize,
     pub rows: usize,
+    pub accumulate: bool,
 }
 
 /// The scalar twin of a layout with panels of `P` columns in groups of `K`; `mul_add(sum, a, b)` is `sum + a b`.
@@ -61,7 +62,13 @@ unsafe fn scalar<A: Copy, B: Copy, C: Copy + Default, const P: usize, const K: u
     mul_add: impl Fn(C, A, B) -> C,
 ) {
     for row in 0..args.rows {
+        // SAFETY: the contract makes these columns part of `C`.
+        let c = unsafe { args.c.byte_add(row * args.c_stride) };
         let mut sums = [C::default(); P];
+        if args.accumulate {
+            // SAFETY: and as numbers that are there already.
+            unsafe { c.copy_to_nonoverlapping(sums.as_mut_ptr(), P) };
+        }
         for group in 0..args.k_groups {
             // SAFETY: the contract gives both sides `k_groups` groups of so many numbers.
             let (a, b) = unsafe {
@@ -72,7 +79,7 @@ unsafe fn scalar<A: Copy, B: Copy, C: Copy + Default, const P: usize, const K: u
                 *sum = a.iter().zip(b).fold(*sum, |sum, (&a, &b)| mul_add(sum, a, b));
             }
         }
-        // SAFETY: the contract makes these columns part of `C`.
-        unsafe { args.c.byte_add(row * args.c_stride).copy_from_nonoverlapping(sums.as_ptr(), P) };
+        // SAFETY: as above.
+        unsafe { c.copy_from_nonoverlapping(sums.as_ptr(), P) };
     }
 }

@@ -2,6 +2,7 @@ use super::{Accumulators, Activation, Block, Epilogue, EpilogueOperands, Positio
 use crate::rt::Worker;
 use crate::tape::SharedOut;
 use crate::ukr::binary_f32::Function as Binary;
+use crate::ukr::lines;
 use crate::ukr::unary_f32::Function as Unary;
 use crate::vector;
 
@@ -47,8 +48,13 @@ impl<'w> Vectors<'w> {
         if self.activation.is_none() && self.epilogue.residual.is_none() && !rows.is_empty() {
             let bias = if self.epilogue.bias { &operands.bias[columns.clone()] } else { &[] };
             let y = out.pointer(rows.start * n + columns.start..(rows.end - 1) * n + columns.end);
+            let shape = [rows.len(), columns.len()];
             // SAFETY: the pointer is to the block, which the contract of `Epilogue::store` makes ours.
-            if unsafe { accumulators.rows(worker, [rows.len(), columns.len()], bias, y, n) } {
+            let is_done = unsafe {
+                lines::zero(worker, y, shape, n);
+                accumulators.rows(worker, shape, bias, y, n)
+            };
+            if is_done {
                 return true;
             }
         }

@@ -1,7 +1,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::engine::{Engine, columns};
+use super::engine::Engine;
+use super::operand::columns;
 use crate::driver::{Driver, RunError};
 use crate::isa::Target;
 use crate::mem::Scratch;

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use half::f16;
@@ -49,9 +50,9 @@ impl fmt::Display for MatMul {
 
 impl Driver for MatMul {
     fn scratch(&self) -> usize {
-        let rows = self.engine.rows().min(self.m);
-        Scratch::bytes::<f32>(self.engine.strips() * self.engine.tile_len(rows))
-            + Scratch::bytes::<f32>(self.engine.left_len(rows, self.weights.k()))
+        let (k, n) = (self.weights.k(), self.weights.n());
+        let rows = self.engine.rows_of([k, n]).min(self.m);
+        Scratch::bytes::<f32>(self.engine.sums_len(rows, k)) + Scratch::bytes::<f32>(self.engine.left_len(rows, k))
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
@@ -66,11 +67,10 @@ impl Driver for MatMul {
         if share.is_empty() {
             return Ok(());
         }
-        let block = self.engine.rows();
-        let (block_rows, mut scratch) = (block.min(m), Scratch::new(scratch));
-        let tile = scratch.take(self.engine.strips() * self.engine.tile_len(block_rows));
-        let packed = scratch.take(self.engine.left_len(block_rows, k));
-        for start in rows.clone().step_by(block) {
+        let (block, mut scratch) = (self.engine.rows_of([k, n]).min(m), Scratch::new(scratch));
+        let sums = scratch.take(self.engine.sums_len(block, k));
+        let packed = scratch.take(self.engine.left_len(block, k));
+        for start in rows.clone().step_by(block.max(1)) {
             let rows = start..(start + block).min(rows.end);
             let left = match self.engine {
                 Engine::Half(_) => {
@@ -85,11 +85,14 @@ impl Driver for MatMul {
             for first in share.clone().step_by(self.engine.strips()) {
                 let strips = first..(first + self.engine.strips()).min(share.end);
                 let columns = strips.start * strip..(strips.end * strip).min(n);
-                let right = (&*self.weights, strips);
-                let width = self.engine.multiply_strips(worker, &left, right, rows.len(), self.alpha, tile)?;
-                let sums = Tile { sums: tile, columns: width };
-                // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
-                unsafe { self.epilogue.store(worker, sums, &Block { rows: rows.clone(), columns }, &operands, out, n) };
+                let finish = |some: Range<usize>, sums: &[f32], width| {
+                    let rows = rows.start + some.start..rows.start + some.end;
+                    let (sums, block) = (Tile { sums, columns: width }, Block { rows, columns: columns.clone() });
+                    // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
+                    unsafe { self.epilogue.store(worker, sums, &block, &operands, out, n) };
+                };
+                let (left, right) = ((&left, rows.len()), (&*self.weights, strips));
+                self.engine.multiply_strips(worker, left, right, self.alpha, sums, finish)?;
             }
         }
         Ok(())

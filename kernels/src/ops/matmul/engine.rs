@@ -1,8 +1,9 @@
 use std::ops::Range;
 
 use half::f16;
-use rten_tensor::Matrix;
 
+use super::operand::columns;
+pub(in crate::ops) use super::operand::{Left, Strip};
 use crate::driver::RunError;
 use crate::host::{self, F32Panel};
 use crate::isa::CoreKind;
@@ -21,20 +22,6 @@ pub(in crate::ops) enum Engine {
     Blocks(Blocks<MatMulF32F32F32>),
     /// Both operands are f16.
     Half(Blocks<MatMulF16F16F32>),
-}
-
-/// Rows of the left-hand side as an engine reads them.
-pub(in crate::ops) enum Left<'a> {
-    Host(Matrix<'a, f32>),
-    Blocks(&'a [f32]),
-    Half(&'a [f16]),
-}
-
-/// A strip of columns of the right-hand side as an engine reads it.
-pub(in crate::ops) enum Strip<'a> {
-    Host(&'a F32Panel),
-    Blocks(&'a [f32]),
-    Half(&'a [f16]),
 }
 
 /// Rows of a block of the host engine: two of `rten`'s row blocks, each of eleven tiles of six.
@@ -75,7 +62,25 @@ impl Engine {
         }
     }
 
-    /// Rows that are multiplied with a strip before the next strip.
+    /// Rows that are packed and multiplied with every strip of constant weights of `[k, n]` before the next rows.
+    pub fn rows_of(self, shape: [usize; 2]) -> usize {
+        match self {
+            Self::Host => HOST_ROWS,
+            Self::Blocks(blocks) => blocks.rows_of(shape),
+            Self::Half(blocks) => blocks.rows_of(shape),
+        }
+    }
+
+    /// Numbers that [`Engine::multiply_strips`] needs for `rows` rows.
+    pub fn sums_len(self, rows: usize, k: usize) -> usize {
+        match self {
+            Self::Host => rows * self.strip(),
+            Self::Blocks(blocks) => blocks.sums_len(rows, k),
+            Self::Half(blocks) => blocks.sums_len(rows, k),
+        }
+    }
+
+    /// Rows that are packed and multiplied with a strip that was packed for them.
     pub fn rows(self) -> usize {
         match self {
             Self::Host => HOST_ROWS,
@@ -84,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// Strips of constant weights that are multiplied into one tile.
+    /// Strips of constant weights that are multiplied together.
     pub fn strips(self) -> usize {
         match self {
             Self::Host => 1,
@@ -172,33 +177,36 @@ impl Engine {
         }
     }
 
-    /// `tile = alpha * left x weights` for the columns of `strips`, at most [`Engine::strips`]; returns the numbers of a row of
-    /// `tile`, at least as many.
+    /// `alpha * left x weights` for `rows` rows and the columns of `strips`, at most [`Engine::strips`]. Some rows after the other
+    /// are ready: `finish` is told which, and gets their sums and how many there are in a row, at least as many as columns.
     pub fn multiply_strips(
         self,
         worker: &Worker<'_>,
-        left: &Left<'_>,
+        (left, rows): (&Left<'_>, usize),
         (weights, strips): (&PackedWeights, Range<usize>),
-        rows: usize,
         alpha: f32,
-        tile: &mut [f32],
-    ) -> Result<usize, RunError> {
-        let (shape, numbers) = ([rows, weights.k()], strips.len() * self.tile_len(rows));
-        let width = match (self, left) {
+        sums: &mut [f32],
+        mut finish: impl FnMut(Range<usize>, &[f32], usize),
+    ) -> Result<(), RunError> {
+        let width = strips.len() * self.strip();
+        let scaled = |rows: Range<usize>, sums: &mut [f32]| {
+            scale(worker, alpha, &mut sums[..rows.len() * width]);
+            finish(rows, sums, width);
+        };
+        let right = (weights, strips.clone());
+        match (self, left) {
             (Self::Blocks(blocks), Left::Blocks(left)) => {
-                blocks.multiply_panels(worker, left, weights, strips, shape, tile)?
+                blocks.multiply_panels(worker, (left, rows), right, sums, scaled)
             }
-            (Self::Half(blocks), Left::Half(left)) => {
-                blocks.multiply_panels(worker, left, weights, strips, shape, tile)?
-            }
+            (Self::Half(blocks), Left::Half(left)) => blocks.multiply_panels(worker, (left, rows), right, sums, scaled),
             _ => {
                 let columns = columns(self.strip(), strips.start, weights.n()).len();
                 let strip = self.strip_of(weights, strips.start)?;
-                return self.multiply(worker, left, &strip, [rows, columns, weights.k()], alpha, tile);
+                let width = self.multiply(worker, left, &strip, [rows, columns, weights.k()], alpha, sums)?;
+                finish(0..rows, sums, width);
+                Ok(())
             }
-        };
-        scale(worker, alpha, &mut tile[..numbers]);
-        Ok(width)
+        }
     }
 
     /// `tile = alpha * left x strip`, where the strip has `columns`; returns the numbers of a row of `tile`, at least as many.
@@ -241,9 +249,4 @@ fn scale(worker: &Worker<'_>, alpha: f32, tile: &mut [f32]) {
         Some(multiply) => multiply.map_in_place(tile, &[alpha]),
         None => tile.iter_mut().for_each(|sum| *sum *= alpha),
     }
-}
-
-/// Columns of strip `index` of a matrix of `n` columns.
-pub(super) fn columns(strip: usize, index: usize, n: usize) -> Range<usize> {
-    index * strip..((index + 1) * strip).min(n)
 }

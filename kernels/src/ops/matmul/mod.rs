@@ -3,6 +3,7 @@
 mod batched;
 mod constant;
 pub(in crate::ops) mod engine;
+mod operand;
 
 pub use batched::{BatchShape, BatchedMatMul};
 pub use constant::MatMul;

@@ -64,7 +64,7 @@ impl MatMulInt {
     }
 
     fn block_rows(&self) -> usize {
-        self.engine.rows().min(self.m)
+        self.engine.rows_of([self.weights.k(), self.weights.n()]).min(self.m)
     }
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for MatMulInt {
 impl Driver for MatMulInt {
     fn scratch(&self) -> usize {
         let (rows, k) = (self.block_rows(), self.weights.k());
-        Scratch::bytes::<i32>(self.engine.strips() * self.engine.tile_len(rows))
+        Scratch::bytes::<i32>(self.engine.sums_len(rows, k))
             + 2 * Scratch::bytes::<i32>(rows)
             + Scratch::bytes::<u8>(if self.left.signed { rows * k } else { 0 })
             + Scratch::bytes::<u8>(self.engine.left_len(rows, k))
@@ -111,15 +111,14 @@ impl Driver for MatMulInt {
         let block_rows = self.block_rows();
         let mut scratch = Scratch::new(scratch);
         let mut buffers = Buffers {
-            tile: scratch.take(self.engine.strips() * self.engine.tile_len(block_rows)),
+            sums: scratch.take(self.engine.sums_len(block_rows, k)),
             a_zero_points: scratch.take(block_rows),
             row_sums: scratch.take(block_rows),
             unsigned: scratch.take(if self.left.signed { block_rows * k } else { 0 }),
             packed: scratch.take(self.engine.left_len(block_rows, k)),
         };
-        let block = self.engine.rows();
-        for start in rows.clone().step_by(block) {
-            let rows = start..(start + block).min(rows.end);
+        for start in rows.clone().step_by(block_rows.max(1)) {
+            let rows = start..(start + block_rows).min(rows.end);
             self.run_rows(worker, rows, share.clone(), io, &mut buffers)?;
         }
         Ok(())
@@ -128,7 +127,7 @@ impl Driver for MatMulInt {
 
 /// A rank's scratch.
 struct Buffers<'a> {
-    tile: &'a mut [i32],
+    sums: &'a mut [i32],
     a_zero_points: &'a mut [i32],
     row_sums: &'a mut [i32],
     /// Rows of a signed `A`, plus 128.
@@ -159,17 +158,21 @@ impl MatMulInt {
         for first in share.clone().step_by(self.engine.strips()) {
             let strips = first..(first + self.engine.strips()).min(share.end);
             let columns = strips.start * strip..(strips.end * strip).min(n);
-            let shape = [rows.len(), columns.len()];
-            let width = self.engine.multiply_strips(worker, &left, &self.weights, strips, shape, buffers.tile)?;
-            let sums = Sums {
-                sums: buffers.tile,
-                columns: width,
-                a_zero_points: buffers.a_zero_points,
-                column_sums: &self.weights.column_sums()[columns.clone()],
-                row_sums: buffers.row_sums,
-                b_zero_points: self.b_zero_points.get(columns.clone()).unwrap_or_default(),
+            let (a_zero_points, row_sums) = (&*buffers.a_zero_points, &*buffers.row_sums);
+            let finish = |some: Range<usize>, sums: &[i32], width| {
+                let sums = Sums {
+                    sums,
+                    columns: width,
+                    a_zero_points: &a_zero_points[some.clone()],
+                    column_sums: &self.weights.column_sums()[columns.clone()],
+                    row_sums: &row_sums[some.clone()],
+                    b_zero_points: self.b_zero_points.get(columns.clone()).unwrap_or_default(),
+                };
+                let rows = rows.start + some.start..rows.start + some.end;
+                self.store(worker, sums, &Block { rows, columns: columns.clone() }, io);
             };
-            self.store(worker, sums, &Block { rows: rows.clone(), columns }, io);
+            let (left, right) = ((&left, rows.len()), (&*self.weights, strips));
+            self.engine.multiply_strips(worker, left, right, columns.len(), buffers.sums, finish)?;
         }
         left.give_back();
         Ok(())

@@ -80,7 +80,23 @@ impl Engine {
         }
     }
 
-    /// Rows that are packed and multiplied with all strips before the next rows.
+    /// Rows that are packed and multiplied with every strip of constant weights of `[k, n]` before the next rows.
+    pub fn rows_of(self, shape: [usize; 2]) -> usize {
+        match self {
+            Self::Host => HOST_ROWS,
+            Self::Blocks(blocks) => blocks.rows_of(shape),
+        }
+    }
+
+    /// Numbers that [`Engine::multiply_strips`] needs for `rows` rows.
+    pub fn sums_len(self, rows: usize, k: usize) -> usize {
+        match self {
+            Self::Host => rows * self.strip(),
+            Self::Blocks(blocks) => blocks.sums_len(rows, k),
+        }
+    }
+
+    /// Rows that are packed and multiplied with a strip that was packed for them.
     pub fn rows(self) -> usize {
         match self {
             Self::Host => HOST_ROWS,
@@ -88,7 +104,7 @@ impl Engine {
         }
     }
 
-    /// Strips of constant weights that are multiplied into one tile.
+    /// Strips of constant weights that are multiplied together.
     pub fn strips(self) -> usize {
         match self {
             Self::Host => 1,
@@ -178,24 +194,28 @@ impl Engine {
         }
     }
 
-    /// `tile = left x weights` for the `columns` of `strips`, at most [`Engine::strips`]; returns the numbers of a row of `tile`,
-    /// at least as many.
+    /// `left x weights` for `rows` rows and the `columns` of `strips`, at most [`Engine::strips`]. Some rows after the other are
+    /// ready: `finish` is told which, and gets their sums and how many there are in a row, at least as many as columns.
     pub fn multiply_strips(
         self,
         worker: &Worker<'_>,
-        left: &Left<'_>,
-        weights: &PackedWeights,
-        strips: Range<usize>,
-        [rows, columns]: [usize; 2],
-        tile: &mut [i32],
-    ) -> Result<usize, RunError> {
+        (left, rows): (&Left<'_>, usize),
+        (weights, strips): (&PackedWeights, Range<usize>),
+        columns: usize,
+        sums: &mut [i32],
+        mut finish: impl FnMut(Range<usize>, &[i32], usize),
+    ) -> Result<(), RunError> {
         match (self, left) {
             (Self::Blocks(blocks), Left::Blocks(left)) => {
-                blocks.multiply_panels(worker, left, weights, strips, [rows, weights.k()], tile)
+                let width = strips.len() * self.strip();
+                let right = (weights, strips);
+                blocks.multiply_panels(worker, (left, rows), right, sums, |rows, sums| finish(rows, sums, width))
             }
             _ => {
                 let strip = self.strip_of(weights, strips.start)?;
-                self.multiply(worker, left, &strip, [rows, columns, weights.k()], tile)
+                let width = self.multiply(worker, left, &strip, [rows, columns, weights.k()], sums)?;
+                finish(0..rows, sums, width);
+                Ok(())
             }
         }
     }

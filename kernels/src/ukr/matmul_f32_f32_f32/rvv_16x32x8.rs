@@ -15,7 +15,16 @@ macro_rules! rows_kernel {
             ".option push",
             ".option arch, +v",
             "vsetvli zero, a6, e32, m1, ta, ma",
+            "bnez t0, 7f",
             $(concat!("vmv.v.i ", $sum, ", 0"),)+
+            "j 8f",
+            "7:",
+            "mv t1, a3",
+            $(
+                concat!("vle32.v ", $sum, ", (t1)"),
+                "add t1, t1, a4",
+            )+
+            "8:",
             "li a7, 8",
             "bltu a0, a7, 4f",
             "2:",
@@ -52,6 +61,7 @@ macro_rules! rows_kernel {
             inout("a3") rows.c => _,
             in("a4") rows.block.c_stride,
             in("a6") 32usize,
+            in("t0") usize::from(rows.block.accumulate),
             out("a7") _,
             clobber_abi("C"),
             options(nostack),

@@ -14,5 +14,5 @@ macro_rules! dot {
 /// The contract of [`Args`], on a core that meets the needs of its row in the table.
 pub unsafe fn run(args: &Args) {
     // SAFETY: the assembly touches only what `Args` lends it, for `args.rows` rows.
-    unsafe { run_tiles!(args, dot) }
+    unsafe { run_tiles!(args, dot, "vadd.vv") }
 }
