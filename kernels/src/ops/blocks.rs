@@ -1,19 +1,20 @@
 //! Blocks of a matrix product by a micro-kernel of a chip.
 
 mod cuts;
+mod pack;
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::driver::RunError;
 use crate::isa::CoreKind;
-use crate::pack::{PackLayout, PackedWeights, Rows, pack_panel, panel_len};
+use crate::pack::{PackLayout, PackedWeights, Rows, panel_len};
 use crate::rt::Worker;
+use crate::select;
 use crate::table::{MatMulFamily, MatMulSpec, Variant};
-use crate::tensor::Element;
 use crate::ukr::MatMulArgs;
-use crate::{select, vector};
 use cuts::{Cuts, LEFT, ROWS, STAYS};
+use pack::pack;
 
 /// A variant and what follows from its geometry.
 pub(crate) struct Blocks<F: MatMulFamily> {
@@ -241,17 +242,4 @@ struct Call<'a, F: MatMulFamily> {
     /// Numbers from one row of `c` to the next.
     stride: usize,
     accumulate: bool,
-}
-
-/// [`pack_panel`], where it is a transpose by the vectors of the worker's core if there are any.
-fn pack<T: Element>(worker: Option<&Worker<'_>>, rows: Rows<'_, T>, width: usize, k_group: usize, panel: &mut [T]) {
-    let Rows { data, rows: count, k, strides: [stride, depth_stride] } = rows;
-    let is_transpose = count == width && k_group == 1 && depth_stride == 1 && stride > 1;
-    if let Some(worker) = worker.filter(|_| is_transpose) {
-        assert_eq!(panel.len(), panel_len(width, k, k_group), "length of a panel");
-        if vector::transpose(worker, data, stride, panel, width, [k, width]) {
-            return;
-        }
-    }
-    pack_panel(rows, width, k_group, panel);
 }
