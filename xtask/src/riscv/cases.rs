@@ -6,7 +6,7 @@ use std::process::Command;
 use super::cross::Emulation;
 use super::{directory, models, qemu, root};
 use crate::plugin::Profile;
-use crate::python::{OLDEST_ONNXRUNTIME, Venv, newest_onnxruntime};
+use crate::python::{MODEL_PACKAGES, OLDEST_ONNXRUNTIME, Venv, newest_onnxruntime};
 use crate::{Result, process, test, workspace};
 
 /// A chip as QEMU and as the provider's option `target` call it.
@@ -20,7 +20,8 @@ pub fn run(emulation: &Emulation, (cpu, target): (&str, &str), arguments: &[&str
     let here = host_program()?;
     let onnxruntime = Venv::with_onnxruntime(OLDEST_ONNXRUNTIME)?.onnxruntime_library()?;
     let counts = directory().join(format!("cases-{target}"));
-    let venv = test::environment(&newest_onnxruntime()?, Profile::Dev, &[])?;
+    // Some tests of operators import what those of models share with them.
+    let venv = test::environment(&newest_onnxruntime()?, Profile::Dev, MODEL_PACKAGES)?;
     let mut python = venv.python();
     python
         .env("SPACEMIT_EP_LIBRARY", library)
