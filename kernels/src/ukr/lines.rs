@@ -1,6 +1,6 @@
 //! Instructions on lines of the caches.
 
-use crate::rt::Worker;
+use crate::isa::Isa;
 
 /// Bytes of a cache's line.
 pub(crate) const LINE: usize = 64;
@@ -21,14 +21,14 @@ pub(crate) fn prefetch<T>(data: &[T]) {
 }
 
 /// Makes `rows` rows of `columns` numbers, `stride` numbers apart, zero by `cbo.zero`, which spares their lines being read from
-/// memory before all of them is written; does nothing where the core cannot, or the rows are not whole lines.
+/// memory before all of them is written; does nothing where the core, which has `isa`, cannot, or the rows are not whole lines.
 ///
 /// # Safety
 /// The caller may write the columns of each row.
-pub(crate) unsafe fn zero(worker: &Worker<'_>, y: *mut f32, [rows, columns]: [usize; 2], stride: usize) {
+pub(crate) unsafe fn zero(isa: Isa, y: *mut f32, [rows, columns]: [usize; 2], stride: usize) {
     let (bytes, distance) = (columns * size_of::<f32>(), stride * size_of::<f32>());
     let are_lines = [y.addr(), bytes, distance].iter().all(|at| at.is_multiple_of(LINE));
-    if !(worker.isa().zeroes_lines && are_lines) || columns == 0 {
+    if !(isa.zeroes_lines && are_lines) || columns == 0 {
         return;
     }
     for row in 0..rows {

@@ -51,7 +51,7 @@ impl<'w> Vectors<'w> {
             let shape = [rows.len(), columns.len()];
             // SAFETY: the pointer is to the block, which the contract of `Epilogue::store` makes ours.
             let is_done = unsafe {
-                lines::zero(worker, y, shape, n);
+                lines::zero(worker.isa(), y, shape, n);
                 accumulators.rows(worker, shape, bias, y, n)
             };
             if is_done {
