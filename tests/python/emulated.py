@@ -1,6 +1,6 @@
 """The tests of operators with the provider in another process, on an emulated chip.
 
-    python tests/python/emulated.py --target k1 --program FILE --onnxruntime FILE [--all] [--only PART] COMMAND ...
+    python tests/python/emulated.py --target k1 --program FILE --onnxruntime FILE [--all] COMMAND ...
 
 COMMAND runs tests/examples/remote.rs on the chip; the files are the same program for this machine, and onnxruntime in
 the version that COMMAND loads. Every model that the tests run on the provider, and every case of ONNX's own node tests
@@ -166,7 +166,6 @@ def main():
     parser.add_argument("--target", required=True, help="the chip")
     parser.add_argument("--program", required=True, help="runs models on this machine")
     parser.add_argument("--onnxruntime", required=True, help="the library that it loads")
-    parser.add_argument("--only", choices=["tests", "cases"], help="only the tests here, or only ONNX's cases")
     parser.add_argument("--all", action="store_true", help="run every model there, not a sample")
     parser.add_argument(
         "-k", default="", dest="expression", metavar="WORDS", help="only tests and cases whose names match"
@@ -179,11 +178,7 @@ def main():
         here = Remote([arguments.program, arguments.target], log, os.environ | libraries)
         there = Remote(arguments.command, log, os.environ)
         providers.run_on_spacemit = emulated = Emulated(here, there, not arguments.all)
-        passed = []
-        if arguments.only != "cases":
-            passed.append(run_tests(arguments.expression))
-        if arguments.only != "tests":
-            passed.append(run_node_tests(emulated, arguments.expression))
+        passed = [run_tests(arguments.expression), run_node_tests(emulated, arguments.expression)]
         passed += [remote.close() == 0 for remote in (here, there)]
     print(f"{arguments.target}: {dict(emulated.counts)}; refused: {' '.join(sorted(emulated.refused)) or 'none'}")
     return 0 if all(passed) else 1

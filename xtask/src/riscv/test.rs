@@ -40,8 +40,8 @@ const LANES: &[Row] = &[
 
 /// Those that also run the provider here, in the environments of the other lanes.
 const LANES_OF_BOTH: &[Row] = &[
-    ("cases-k1", |emulation| cases::run(emulation, cases::CHIPS[0], &["--only", "tests"])),
-    ("cases-k3", |emulation| cases::run(emulation, cases::CHIPS[1], &["--only", "cases"])),
+    ("cases-k1", |emulation| cases::run(emulation, cases::CHIPS[0], &[])),
+    ("cases-k3", |emulation| cases::run(emulation, cases::CHIPS[1], &[])),
 ];
 
 /// The lanes, under their full names.
