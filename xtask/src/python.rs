@@ -23,6 +23,9 @@ pub const LLAMA: &str = "xllamacpp==2026.10.11549";
 /// The newest onnx.
 pub const ONNX: &str = "onnx==1.23.2";
 
+/// Keeps onnxruntime's uploader from starting, which it has from 1.29 on: it runs threads on any core and opens files.
+pub const NO_TELEMETRY: (&str, &str) = ("ORT_DISABLE_TELEMETRY", "1");
+
 /// How long a look-up of the newest version holds.
 const NEWEST_HOLDS: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -80,8 +83,8 @@ impl Venv {
     /// A command that runs the environment's interpreter at the root of the workspace.
     pub fn python(&self) -> Command {
         let mut command = Command::new(self.executable("python"));
-        // its uploader, which onnxruntime has from 1.29 on, runs threads on any core
-        command.current_dir(workspace::root()).env("ORT_DISABLE_TELEMETRY", "1");
+        let (name, value) = NO_TELEMETRY;
+        command.current_dir(workspace::root()).env(name, value);
         command
     }
 

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crate::plugin::{self, Profile};
-use crate::python::{Venv, newest_onnxruntime};
+use crate::python::{NO_TELEMETRY, Venv, newest_onnxruntime};
 use crate::{Result, process, workspace};
 
 /// Tests of safe code and of the threads, memory and tapes under it. Vector code is beyond Miri.
@@ -97,6 +97,7 @@ fn end_to_end() -> Result<Command> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace::root())
+        .envs([NO_TELEMETRY])
         .env("SPACEMIT_EP_LIBRARY", plugin::library(Profile::Release)?)
         .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?);
     Ok(cargo)

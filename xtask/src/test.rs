@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::lanes::{Lane, run_all};
 use crate::plugin::{self, Profile};
 use crate::python::{
-    GENAI, LLAMA, MIDDLE_ONNXRUNTIMES, MODEL_PACKAGES, OLDEST_ONNXRUNTIME, ONNX, Venv, newest_onnxruntime,
+    GENAI, LLAMA, MIDDLE_ONNXRUNTIMES, MODEL_PACKAGES, NO_TELEMETRY, OLDEST_ONNXRUNTIME, ONNX, Venv, newest_onnxruntime,
 };
 use crate::{Result, licences, process, riscv, workspace};
 
@@ -108,6 +108,7 @@ fn rust() -> Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace::root())
+        .envs([NO_TELEMETRY])
         .env("SPACEMIT_EP_MODELS", workspace::models())
         .env("SPACEMIT_EP_LIBRARY", plugin::library(Profile::Dev)?)
         .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?)
@@ -121,6 +122,7 @@ fn boundary(onnxruntime: &str) -> Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace::root())
+        .envs([NO_TELEMETRY])
         .env("SPACEMIT_EP_LIBRARY", plugin::library(Profile::Dev)?)
         .env("ORT_DYLIB_PATH", venv.onnxruntime_library()?)
         .args(["test", "-p", "e2e", "--test", "boundary", "--test", "lifecycle", "--"]);
