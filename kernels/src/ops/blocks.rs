@@ -11,7 +11,7 @@ use crate::isa::CoreKind;
 use crate::pack::{PackLayout, PackedWeights, Rows, panel_len};
 use crate::rt::Worker;
 use crate::select;
-use crate::table::{MatMulFamily, MatMulSpec, Variant};
+use crate::table::{Armed, MatMulFamily, MatMulSpec, Variant};
 use crate::ukr::MatMulArgs;
 use cuts::{Cuts, LEFT, ROWS, STAYS};
 use pack::pack;
@@ -152,6 +152,7 @@ impl<F: MatMulFamily> Blocks<F> {
     ) -> Result<(), RunError> {
         let (k, k_group) = (weights.k(), self.spec().tile.k);
         let (parts, groups, width) = (self.parts(k), k.div_ceil(k_group), panels.len() * self.columns());
+        let kernel = select::arm(self.variant, worker);
         for part in 0..parts {
             let depth = groups * part / parts..groups * (part + 1) / parts;
             let take = |from: usize, rows: usize| {
@@ -168,10 +169,8 @@ impl<F: MatMulFamily> Blocks<F> {
                         let rows_here = self.tile_rows(count);
                         let block = take(row, rows_here);
                         let c = &mut tile[(row - first) * width + at * self.columns()..];
-                        self.call(
-                            worker,
-                            Call { rows: rows_here, block, panel, c, stride: width, accumulate: part > 0 },
-                        );
+                        let call = Call { rows: rows_here, block, panel, c, stride: width, accumulate: part > 0 };
+                        self.call(&kernel, call);
                     }
                 }
                 if part + 1 == parts {
@@ -196,17 +195,18 @@ impl<F: MatMulFamily> Blocks<F> {
         stride: usize,
     ) {
         assert_eq!(panel.len(), self.panel_len(k), "length of a panel");
+        let kernel = select::arm(self.variant, worker);
         let mut left = &left[..self.left_len(rows, k)];
         for (first, count) in self.blocks(0..rows) {
             let (rows, c) = (self.tile_rows(count), &mut to[first * stride..]);
             let block;
             (block, left) = left.split_at(panel_len(rows, k, self.spec().tile.k));
-            self.call(worker, Call { rows, block, panel, c, stride, accumulate: false });
+            self.call(&kernel, Call { rows, block, panel, c, stride, accumulate: false });
         }
     }
 
     /// Calls the micro-kernel.
-    fn call(self, worker: &Worker<'_>, call: Call<'_, F>) {
+    fn call(self, kernel: &Armed<'_, F>, call: Call<'_, F>) {
         let Call { rows, block, panel, c, stride, accumulate } = call;
         let columns = self.columns();
         assert!(stride >= columns && c.len() >= (rows - 1) * stride + columns, "rows of sums");
@@ -222,7 +222,7 @@ impl<F: MatMulFamily> Blocks<F> {
         };
         // SAFETY: the slices hold the block, the panel and the rows as the assertions say; `rows` is a multiple of
         // the tile's rows within the block's, and `c` is ours alone.
-        unsafe { select::arm(self.variant, worker).call(&args) };
+        unsafe { kernel.call(&args) };
     }
 
     /// First row and number of rows of each block.

@@ -8,6 +8,8 @@ pub mod compare_f32;
 pub mod convert_f16_f32;
 pub mod convert_f32_f16;
 pub mod dequantize_i8_f32;
+#[cfg(target_arch = "riscv64")]
+mod dot;
 pub mod exp_sum_f32;
 #[cfg(target_arch = "riscv64")]
 mod ime2;

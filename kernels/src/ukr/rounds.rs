@@ -18,45 +18,37 @@ macro_rules! next {
     };
 }
 
+/// Folds the second half of a group's registers into the first, which are as many as `$lmul` says.
+macro_rules! halve {
+    ($op:literal, $width:literal, $lmul:literal, $to:literal, $second:literal) => {
+        concat!(
+            "vsetvli t0, zero, ",
+            $width,
+            ", ",
+            $lmul,
+            ", ta, ma\n",
+            $op,
+            " v",
+            $to,
+            ", v",
+            $to,
+            ", v",
+            $second,
+            "\n"
+        )
+    };
+}
+
 /// Folds the lanes of eight registers into those of the first, by `$op`; the numbers are those of the second half of eight, of four
 /// and of two registers. The vector type is then that of one register.
 macro_rules! fold {
     ($op:literal, $width:literal, $to:literal, $four:literal, $two:literal, $one:literal) => {
         concat!(
-            "vsetvli t0, zero, ",
-            $width,
-            ", m4, ta, ma\n",
-            $op,
-            " v",
-            $to,
-            ", v",
-            $to,
-            ", v",
-            $four,
-            "\n",
-            "vsetvli t0, zero, ",
-            $width,
-            ", m2, ta, ma\n",
-            $op,
-            " v",
-            $to,
-            ", v",
-            $to,
-            ", v",
-            $two,
-            "\n",
-            "vsetvli t0, zero, ",
-            $width,
-            ", m1, ta, ma\n",
-            $op,
-            " v",
-            $to,
-            ", v",
-            $to,
-            ", v",
-            $one,
+            halve!($op, $width, "m4", $to, $four),
+            halve!($op, $width, "m2", $to, $two),
+            halve!($op, $width, "m1", $to, $one),
         )
     };
 }
 
-pub(super) use {first, fold, next};
+pub(super) use {first, fold, halve, next};

@@ -6,6 +6,15 @@ use crate::ukr::compare_f32::{self, CompareF32, Relation};
 use crate::ukr::select;
 use crate::ukr::unary_f32::{self, UnaryF32};
 
+/// Which operands of these lengths repeat for `len` results.
+///
+/// # Panics
+/// When one has neither one number nor as many as there are results.
+fn repeat<const N: usize>(lens: [usize; N], len: usize) -> [bool; N] {
+    assert!(lens.iter().all(|&one| one == len || one == 1));
+    lens.map(|one| one != len)
+}
+
 /// `y = function(x)`
 pub(crate) struct Unary<'w> {
     kernel: Armed<'w, UnaryF32>,
@@ -48,10 +57,10 @@ impl<'w> Binary<'w> {
     /// When an operand has neither one number nor as many as `y`, or both have one and `y` more.
     pub fn map(&self, a: &[f32], b: &[f32], y: &mut [f32]) {
         let len = y.len();
-        let (a_repeats, b_repeats) = (a.len() != len, b.len() != len);
-        assert!((!a_repeats || a.len() == 1) && (!b_repeats || b.len() == 1) && !(a_repeats && b_repeats));
+        let [a_repeats, b_repeats] = repeat([a.len(), b.len()], len);
+        assert!(!(a_repeats && b_repeats));
         let (a, b, y) = (a.as_ptr(), b.as_ptr(), y.as_mut_ptr());
-        // SAFETY: the assertion makes the operands as long as `Args` wants them.
+        // SAFETY: the assertions make the operands as long as `Args` wants them.
         unsafe { self.0.call(&binary_f32::Args { a, b, y, len, a_repeats, b_repeats }) }
     }
 
@@ -60,8 +69,8 @@ impl<'w> Binary<'w> {
     /// # Panics
     /// When `b` has neither one number nor as many as `y`.
     pub fn map_in_place(&self, y: &mut [f32], b: &[f32]) {
-        let (len, b_repeats) = (y.len(), b.len() != y.len());
-        assert!(!b_repeats || b.len() == 1);
+        let len = y.len();
+        let [b_repeats] = repeat([b.len()], len);
         let args =
             binary_f32::Args { a: y.as_ptr(), b: b.as_ptr(), y: y.as_mut_ptr(), len, a_repeats: false, b_repeats };
         // SAFETY: as above; `y` may be an operand.
@@ -81,10 +90,10 @@ impl<'w> Compare<'w> {
     /// When an operand has neither one number nor as many as `y`, or both have one and `y` more.
     pub fn map(&self, a: &[f32], b: &[f32], y: &mut [u8]) {
         let len = y.len();
-        let (a_repeats, b_repeats) = (a.len() != len, b.len() != len);
-        assert!((!a_repeats || a.len() == 1) && (!b_repeats || b.len() == 1) && !(a_repeats && b_repeats));
+        let [a_repeats, b_repeats] = repeat([a.len(), b.len()], len);
+        assert!(!(a_repeats && b_repeats));
         let (a, b, y) = (a.as_ptr(), b.as_ptr(), y.as_mut_ptr());
-        // SAFETY: the assertion makes the operands as long as `Args` wants them.
+        // SAFETY: the assertions make the operands as long as `Args` wants them.
         unsafe { self.0.call(&compare_f32::Args { a, b, y, len, a_repeats, b_repeats }) }
     }
 }
@@ -103,8 +112,7 @@ impl<'w> Select<'w> {
     pub fn map<T: bytemuck::Pod>(&self, condition: &[u8], a: &[T], b: &[T], y: &mut [T]) {
         let len = y.len();
         assert_eq!((size_of::<T>(), condition.len()), (self.1, len));
-        let (a_repeats, b_repeats) = (a.len() != len, b.len() != len);
-        assert!((!a_repeats || a.len() == 1) && (!b_repeats || b.len() == 1));
+        let [a_repeats, b_repeats] = repeat([a.len(), b.len()], len);
         let (a, b, y) = (a.as_ptr().cast(), b.as_ptr().cast(), y.as_mut_ptr().cast());
         let args = select::Args { condition: condition.as_ptr(), a, b, y, len, a_repeats, b_repeats };
         // SAFETY: the assertions make the operands as long as `Args` wants them.

@@ -1,8 +1,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::Compute;
 use super::left::STRIP;
+use super::{Compute, groups};
 use crate::isa::Target;
 use crate::ops::blocks::Blocks;
 use crate::ops::ranks;
@@ -50,7 +50,7 @@ impl Engine {
     pub fn layout(self) -> NBitsLayout {
         match self.0 {
             Kind::Host(_) => NBitsLayout::Host,
-            Kind::Int8(variant, _) => NBitsLayout::Packed(variant.spec.layout),
+            Kind::Int8(variant, _) => groups::layout(variant),
             Kind::F32(_) => NBitsLayout::Packed(PackLayout::I8P32X1),
         }
     }

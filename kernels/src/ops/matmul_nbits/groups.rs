@@ -11,7 +11,7 @@ use crate::mem::Scratch;
 use crate::pack::{NBitsBlocks, NBitsLayout, NBitsShape, NBitsWeights, Rows, pack_panel, panel_len};
 use crate::rt::Worker;
 use crate::select;
-use crate::table::Variant;
+use crate::table::{Family, MatMulSpec, Variant};
 use crate::ukr::matmul_nbits::{Args, MatMulNBits};
 use crate::ukr::prefetch;
 
@@ -37,7 +37,8 @@ pub(crate) struct GroupProducts<'a> {
     products: &'a mut [f32],
 }
 
-fn layout(variant: &Variant<MatMulNBits>) -> NBitsLayout {
+/// The order of the weights that `variant` reads.
+pub(super) fn layout<F: Family<Spec = MatMulSpec>>(variant: &Variant<F>) -> NBitsLayout {
     NBitsLayout::Packed(variant.spec.layout)
 }
 

@@ -1,9 +1,10 @@
 //! The products of one row that is quantised to int8 with panels of a chip's layout, as they are in memory.
 
+use super::groups::layout;
 use super::line::Line;
 use crate::driver::RunError;
 use crate::mem::Scratch;
-use crate::pack::{NBitsLayout, NBitsShape, NBitsWeights};
+use crate::pack::{NBitsShape, NBitsWeights};
 use crate::rt::Worker;
 use crate::select;
 use crate::table::Variant;
@@ -15,10 +16,6 @@ pub(crate) struct RowProducts<'a> {
     codes: &'a [i8],
     scales: &'a [f32],
     sums: &'a [f32],
-}
-
-fn layout(variant: &Variant<MatVecNBits>) -> NBitsLayout {
-    NBitsLayout::Packed(variant.spec.layout)
 }
 
 /// Numbers of scales, each as often as a tile has columns, for all rows of the last tile.

@@ -2,7 +2,8 @@
 //! 0-3 and 4-7, twice each.
 
 use super::Args;
-use super::tiles::{dot, dots, products, tiles_kernel};
+use super::tiles::{dots, products, tiles_kernel};
+use crate::ukr::dot::dot;
 
 /// The 16 numbers in v28-v29: a register for each tile.
 macro_rules! columns {

@@ -1,7 +1,8 @@
 //! Eight rows by 32 columns: four tiles of 8x8x16 across, whose pairs of registers are rows 0-3 and rows 4-7.
 
 use super::Args;
-use super::tiles::{dot, dots, products, tiles_kernel};
+use super::tiles::{dots, products, tiles_kernel};
+use crate::ukr::dot::dot;
 
 /// The 32 numbers in v28, a register for each tile: `smt.vpack.vv` puts every block of eight numbers twice, then every block
 /// of 16.

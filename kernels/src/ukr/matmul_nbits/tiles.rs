@@ -13,13 +13,6 @@
 //! Sums begin at `O = 1.5 * 2^23` in the bits of a float. Up to 2^22 they then are `O + d` as floats without a conversion, and
 //! an exact subtraction leaves `d`.
 
-/// `smt.vmadot vd, vs1, vs2`: signed `A` times signed `B`, added to the pair `vd`.
-macro_rules! dot {
-    ($d:literal, $a:literal, $b:literal) => {
-        concat!(".insn r 0x2b, 3, 0x71, x", $d, ", x", $a, ", x", $b, "\n")
-    };
-}
-
 /// The products of a step, the first or the second of a pair.
 macro_rules! dots {
     (first) => {
@@ -135,4 +128,4 @@ macro_rules! tiles_kernel {
     };
 }
 
-pub(super) use {dot, dots, products, tiles_kernel};
+pub(super) use {dots, products, tiles_kernel};

@@ -1,7 +1,8 @@
 //! 16 columns: four tiles of 4x4x8 across, whose rows are four groups.
 
 use super::Args;
-use super::stream::{add_rows, ask, columns, dot, load, multiply, next, row_kernel, unpack};
+use super::stream::{add_rows, ask, columns, load, multiply, next, row_kernel, unpack};
+use crate::ukr::dot::dot;
 
 /// Four groups of 16 numbers in v16-v23 as tiles: v24, v18, v25 and v19 are two groups of four columns each, v26, v22, v27 and
 /// v23 the other two.

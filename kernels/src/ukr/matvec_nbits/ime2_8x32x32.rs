@@ -1,7 +1,8 @@
 //! 32 columns: four tiles of 8x8x16 across, whose rows are eight groups.
 
 use super::Args;
-use super::stream::{add_rows, ask, columns, dot, load, multiply, next, row_kernel, unpack};
+use super::stream::{add_rows, ask, columns, load, multiply, next, row_kernel, unpack};
+use crate::ukr::dot::dot;
 
 /// `smt.vpack.vv vd, vs1, vs2, size`: blocks of both sources in turn, in the pair `vd`; with a `size` of 2 or 3 of eight or 16
 /// numbers.

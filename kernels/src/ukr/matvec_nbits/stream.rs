@@ -10,13 +10,6 @@
 //! | v28-v29 | two steps of `A` |
 //! | v16-v27, v28-v29 | when a round ends: what belongs to the columns and to the row |
 
-/// `smt.vmadot vd, vs1, vs2`: signed `A` times signed `B`, added to the pair `vd`.
-macro_rules! dot {
-    ($d:literal, $a:literal, $b:literal) => {
-        concat!(".insn r 0x2b, 3, 0x71, x", $d, ", x", $a, ", x", $b, "\n")
-    };
-}
-
 /// Loads two steps of `B`.
 macro_rules! load {
     (halves $vlenb:literal) => {
@@ -111,9 +104,10 @@ macro_rules! ask {
     };
 }
 
-/// The kernel for `$args`, with codes in `$codes`. A round takes `$bytes` of scales. Then, in bytes, the lines of a
-/// round of scales, of two steps of `B` and of the steps of `A` to ask for, and how far ahead `B` is asked for; the distances of rows that are added in the end, in
-/// numbers; and for each tile its columns' registers: those of the first half of the rows, those of the second.
+/// The kernel for `$args`, with codes in `$codes`. A round takes `$bytes` of scales. Then, in bytes, the lines of a round of
+/// scales, of two steps of `B` and of the steps of `A` to ask for, and how far ahead `B` is asked for; the distances of rows that
+/// are added in the end, in numbers; and for each tile its columns' registers: those of the first half of the rows, those of the
+/// second.
 macro_rules! row_kernel {
     (
         $args:expr, $codes:ident, vlenb $vlenb:literal, groups $groups:literal, panel $panel:literal, columns $n:literal,
@@ -205,4 +199,4 @@ macro_rules! row_kernel {
     };
 }
 
-pub(super) use {add_rows, ask, columns, dot, load, multiply, next, row_kernel, unpack};
+pub(super) use {add_rows, ask, columns, load, multiply, next, row_kernel, unpack};

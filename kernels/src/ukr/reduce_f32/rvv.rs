@@ -1,7 +1,7 @@
 //! Two groups of registers take turns with the numbers: the next ones are on their way while those before are folded into lanes.
 
 use super::Args;
-use crate::ukr::rounds::fold;
+use crate::ukr::rounds::{fold, halve};
 
 /// A reduction that works in groups `$group`: `$begin` sets the lanes up, `$even` and `$odd` fold the numbers in `$first` and
 /// `$second` into them, `$end` leaves the results in f0 and f1 as f64.
