@@ -15,6 +15,7 @@ pub mod cache;
 pub mod compressed;
 pub mod core;
 pub mod decode;
+pub mod hotspots;
 pub mod insn;
 pub mod machine;
 pub mod memory;

@@ -3,6 +3,7 @@
 use crate::branch::Predictor;
 use crate::cache::LINE;
 use crate::core::Core;
+use crate::hotspots::Hotspots;
 use crate::insn::{Class, Insn, VType};
 use crate::memory::Memory;
 use crate::report::Counters;
@@ -28,6 +29,8 @@ pub struct Machine {
     counters: Counters,
     start: Option<Counters>,
     pub regions: Vec<Counters>,
+    /// Kept where it is asked for.
+    pub hotspots: Option<Hotspots>,
 }
 
 impl Machine {
@@ -42,6 +45,7 @@ impl Machine {
             counters: Counters::default(),
             start: None,
             regions: Vec::new(),
+            hotspots: None,
         }
     }
 
@@ -49,6 +53,7 @@ impl Machine {
         self.vtype = vtype;
         self.scoreboard.drain();
         self.start = Some(self.snapshot());
+        self.hotspots.iter_mut().for_each(Hotspots::clear);
     }
 
     pub fn end(&mut self) {
@@ -100,7 +105,10 @@ impl Machine {
     /// Charges the last instruction; `next` is the one that follows.
     fn settle(&mut self, next: Option<u64>) {
         let Some(last) = self.last.take() else { return };
-        self.scoreboard.issue(&last.insn, self.vtype, &self.accesses, &mut self.memory);
+        let before = self.scoreboard.now;
+        let wait = self.scoreboard.issue(&last.insn, self.vtype, &self.accesses, &mut self.memory);
+        let cycles = self.scoreboard.now - before;
+        self.hotspots.iter_mut().for_each(|spots| spots.charge(last.pc, cycles, wait));
         self.accesses.lines.clear();
         self.accesses.count = 0;
         if last.insn.class == Class::Branch
@@ -144,6 +152,21 @@ mod tests {
         assert_eq!(counters.cycles, 230 + 3);
         let line = counters.to_string();
         assert!(line.starts_with("cycles=233 insns.scalar=1 insns.vload=1 insns.dot=1 memory.touched=32"), "{line}");
+    }
+
+    #[test]
+    fn the_cycles_of_the_last_region_are_told_by_instruction() {
+        let mut machine = Machine::new(&x60::core());
+        machine.hotspots = Some(Hotspots::default());
+        for _ in 0..2 {
+            machine.begin(VType(0));
+            machine.execute(placed(0x40, 0x0005_b083)); // ld ra, 0(a1)
+            machine.access(0x40, 8, false);
+            machine.execute(placed(0x44, 0x0010_8093)); // addi ra, ra, 1
+            machine.execute(placed(0x44, 0x0010_8093));
+            machine.end();
+        }
+        assert_eq!(machine.hotspots.unwrap().to_string(), "0x40 times=1\n0x44 times=2 latency=1 l1-data=4\n");
     }
 
     #[test]

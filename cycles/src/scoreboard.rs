@@ -77,7 +77,8 @@ pub struct Scoreboard {
     /// When each unit of a kind takes an instruction.
     units: [Vec<u64>; Unit::COUNT],
     registers: [Register; REGISTERS],
-    now: u64,
+    /// When the last instruction began.
+    pub now: u64,
     /// Instructions, and those of vectors, that began in this cycle.
     begun: u32,
     begun_vectors: u32,
@@ -107,8 +108,8 @@ impl Scoreboard {
         }
     }
 
-    /// Begins an instruction that touched memory as `accesses` tells.
-    pub fn issue(&mut self, insn: &Insn, vtype: VType, accesses: &Accesses, memory: &mut Memory) {
+    /// Begins an instruction that touched memory as `accesses` tells; returns what it waited for last.
+    pub fn issue(&mut self, insn: &Insn, vtype: VType, accesses: &Accesses, memory: &mut Memory) -> Wait {
         let mut cost = self.costs.get(insn.class, vtype, vtype.log_registers(insn.width));
         if insn.class.is_by_element() {
             cost.occupancy = cost.occupancy.max(self.element_cycles(insn.class, accesses.count));
@@ -134,6 +135,7 @@ impl Scoreboard {
         self.units[cost.unit as usize][port] = if insn.class.is_store() { until.max(fill.start) } else { until };
         self.busy[cost.unit as usize] += cost.occupancy;
         self.finish(insn, vtype, at, cost.latency, fill);
+        wait
     }
 
     /// Waits until all is done, without charging the cycles to anything.

@@ -1,6 +1,7 @@
 //! The boundary of the model `cycles` to QEMU: its plugin interface, version 4.
 //!
-//! Arguments: `core=x60|a100`, `out=FILE`, and `loads=stalling`, `matrix=shared` for the options. The program marks with
+//! Arguments: `core=x60|a100`, `out=FILE`, `loads=stalling`, `matrix=shared` for the options, and `hotspots=FILE` for where the
+//! cycles of the last region went. The program marks with
 //! `xori zero, zero, N`: 1 begins a region and 2 ends it, 3 empties the first cache and 4 both. QEMU knows no matrix
 //! instructions: after 5, with the address and the number of some in a0 and a1, `lui zero, I` stands for the one at index I.
 
@@ -15,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cycles::core::{Core, Options};
 use cycles::decode::decode;
+use cycles::hotspots::Hotspots;
 use cycles::insn::{Class, VType};
 use cycles::machine::{Machine, Placed};
 use qemu::*;
@@ -35,6 +37,7 @@ struct Site {
 struct State {
     machine: Machine,
     out: String,
+    hotspots: Option<String>,
     registers: Registers,
     /// The instructions that `lui zero` stands for.
     stand_ins: Vec<u32>,
@@ -177,10 +180,17 @@ extern "C" fn on_exit(_id: u64, _data: *mut c_void) {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{region}");
         });
-        if let Err(error) = std::fs::write(&state.out, text) {
-            eprintln!("cannot write {}: {error}", state.out);
+        write(&state.out, &text);
+        if let (Some(path), Some(spots)) = (&state.hotspots, &state.machine.hotspots) {
+            write(path, &spots.to_string());
         }
     });
+}
+
+fn write(path: &str, text: &str) {
+    if let Err(error) = std::fs::write(path, text) {
+        eprintln!("cannot write {path}: {error}");
+    }
 }
 
 /// QEMU calls this when it has loaded the library; 0 is success.
@@ -194,13 +204,15 @@ pub unsafe extern "C" fn qemu_plugin_install(
     count: c_int,
     arguments: *const *const c_char,
 ) -> c_int {
-    let (mut core, mut out, mut options) = (String::new(), String::new(), Options::default());
+    let (mut core, mut out, mut hotspots) = (String::new(), String::new(), None);
+    let mut options = Options::default();
     for index in 0..usize::try_from(count).unwrap_or(0) {
         // SAFETY: the caller's promise.
         let argument = unsafe { CStr::from_ptr(*arguments.add(index)) }.to_string_lossy();
         match argument.split_once('=') {
             Some(("core", name)) => core = name.to_owned(),
             Some(("out", path)) => out = path.to_owned(),
+            Some(("hotspots", path)) => hotspots = Some(path.to_owned()),
             Some(("loads", "stalling")) => options.stalling_loads = true,
             Some(("matrix", "shared")) => options.shared_matrix = true,
             _ => {
@@ -213,8 +225,9 @@ pub unsafe extern "C" fn qemu_plugin_install(
         eprintln!("cycles: core=x60 or core=a100 is needed, not {core:?}");
         return 1;
     };
-    let state =
-        State { machine: Machine::new(&core), out, registers: Registers::NONE, stand_ins: Vec::new(), thread: 0 };
+    let mut machine = Machine::new(&core);
+    machine.hotspots = hotspots.as_ref().map(|_| Hotspots::default());
+    let state = State { machine, out, hotspots, registers: Registers::NONE, stand_ins: Vec::new(), thread: 0 };
     *STATE.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
     // SAFETY: the callbacks have the types that the interface wants, and stay valid.
     unsafe {

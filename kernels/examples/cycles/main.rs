@@ -3,7 +3,7 @@
 //!
 //! `cycles [WORD ...]` runs the items whose names contain one of the words. For each it prints a line `item NAME WORK UNIT`,
 //! where the work is counted in multiplications, elements, or bytes. `cycles --choose [WORD ...]` runs instead the products
-//! of real models by every variant.
+//! of real models by every variant. The line `entry ADDRESS` tells where the program is.
 
 mod attention;
 mod choices;
@@ -20,6 +20,8 @@ use item::Items;
 
 fn main() {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
+    // SAFETY: always safe to ask; 0 where there is no such value.
+    println!("entry {:#x}", unsafe { libc::getauxval(libc::AT_ENTRY) });
     matrix::replace_all();
     if words.first().is_some_and(|word| word == "--choose") {
         words.remove(0);

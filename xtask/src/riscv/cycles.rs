@@ -5,6 +5,7 @@
 
 mod choices;
 mod document;
+mod hotspots;
 mod item;
 mod mca;
 mod qemu;
@@ -40,6 +41,8 @@ pub const SETTINGS: [Setting; 4] = [
 const DOCUMENT: &str = "docs/cycles.md";
 /// The word for all variants of products instead of the items; those that follow choose among them.
 const CHOOSE: &str = "--choose";
+/// The word for where the cycles of the one item go that the next words name.
+const HOTSPOTS: &str = "--hotspots";
 /// Set to write the document again.
 const UPDATE: &str = "UPDATE_DOCS";
 
@@ -49,6 +52,9 @@ pub fn run(emulation: &Emulation, words: &[String]) -> Result<()> {
     let emulation = Emulation { qemu: qemu::prepare()?, ..emulation.clone() };
     let program = emulation.toolchain.example("kernels", "cycles", "release")?;
     let plugin = plugin()?;
+    if let [HOTSPOTS, words @ ..] = &*words.iter().map(String::as_str).collect::<Vec<_>>() {
+        return SETTINGS.iter().try_for_each(|setting| hotspots::show(&emulation, setting, &plugin, &program, words));
+    }
     if words.first().is_some_and(|word| word == CHOOSE) {
         let alone = SETTINGS.iter().filter(|setting| !setting.options.contains("shared"));
         let measured = alone.map(|setting| Ok((setting, measure(&emulation, setting, &plugin, &program, words)?)));

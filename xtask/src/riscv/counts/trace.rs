@@ -24,8 +24,7 @@ pub struct Call {
 /// instructions are outside the range that is written down.
 pub fn calls(emulation: &Emulation, cpu: &str, emulator: &Path, program: &Path, code: &Code) -> Result<Vec<Call>> {
     let printed = process::output(emulation.command(cpu, Some(emulator)).arg(program))?;
-    let entry = printed.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("entry 0x")?, 16).ok());
-    let base = entry.ok_or("the program does not tell where it is")?.wrapping_sub(code.entry);
+    let base = base(&printed, code)?;
     let log = directory().join("trace.log");
     let range = code.range();
     let mut traced = emulation.command(cpu, Some(emulator));
@@ -43,6 +42,12 @@ pub fn calls(emulation: &Emulation, cpu: &str, emulator: &Path, program: &Path, 
         return Err(format!("{} calls were marked, and {} printed", executed.len(), calls.len()));
     }
     calls.into_iter().zip(executed).map(|(line, executed)| call(line, executed)).collect()
+}
+
+/// What is added to the addresses of the file where the program ran, which `printed` its `entry`.
+pub fn base(printed: &str, code: &Code) -> Result<u64> {
+    let entry = printed.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("entry 0x")?, 16).ok());
+    Ok(entry.ok_or("the program does not tell where it is")?.wrapping_sub(code.entry))
 }
 
 /// The address in a line such as `Trace 0: 0x7f34e4000100 [0000/00000000000123a4/0000/ff000201] run`.
