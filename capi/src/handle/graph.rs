@@ -1,12 +1,11 @@
-//! Graphs, nodes, values and attributes.
+//! Graphs, nodes and values.
 
-use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr;
 
-use ort_sys::{OrtGraph, OrtNode, OrtOpAttr, OrtOpAttrType, OrtValueInfo};
+use ort_sys::{OrtGraph, OrtNode, OrtValueInfo};
 
-use super::{OwnedTensor, Tensor, TensorType, call, list, name};
+use super::{Attribute, Tensor, TensorType, call, list, text};
 use crate::host::Host;
 use crate::status::Error;
 
@@ -32,38 +31,6 @@ pub(crate) struct ValueInfo<'a> {
     host: Host,
     raw: *const OrtValueInfo,
     owner: PhantomData<&'a OrtValueInfo>,
-}
-
-/// A node attribute.
-#[derive(Clone, Copy)]
-pub(crate) struct Attribute<'a> {
-    host: Host,
-    raw: *const OrtOpAttr,
-    owner: PhantomData<&'a OrtOpAttr>,
-}
-
-/// What an attribute holds.
-pub(crate) enum AttributeValue {
-    Int(i64),
-    Float(f32),
-    String(String),
-    Ints(Vec<i64>),
-    Floats(Vec<f32>),
-    Strings(Vec<String>),
-    Tensor(OwnedTensor),
-    Graph,
-    /// A kind this crate does not read, for example a type or a sparse tensor.
-    Other,
-}
-
-/// Reads a string property of a handle.
-macro_rules! text {
-    ($handle:expr, $function:ident) => {{
-        let mut text = ptr::null();
-        call!($handle.host, $function($handle.raw, &mut text))?;
-        // SAFETY: the host's string lives as long as the object.
-        unsafe { name(text) }
-    }};
 }
 
 impl<'a> Graph<'a> {
@@ -178,7 +145,8 @@ impl<'a> Node<'a> {
 
     pub(crate) fn attributes(self) -> Result<Vec<Attribute<'a>>, Error> {
         let list = list!(self.host, Node_GetNumAttributes, Node_GetAttributes, self.raw)?;
-        let attribute = |raw| Attribute { host: self.host, raw, owner: PhantomData };
+        // SAFETY: a node's attributes live as long as the node.
+        let attribute = |raw| unsafe { Attribute::new(self.host, raw) };
         Ok(list.into_iter().filter(|raw| !raw.is_null()).map(attribute).collect())
     }
 }
@@ -217,66 +185,6 @@ impl<'a> ValueInfo<'a> {
         // SAFETY: an initializer lives as long as its graph and does not change.
         Ok((!value.is_null()).then(|| unsafe { Tensor::new(self.host, value) }))
     }
-}
-
-impl<'a> Attribute<'a> {
-    pub(crate) fn name(self) -> Result<&'a str, Error> {
-        text!(self, OpAttr_GetName)
-    }
-
-    /// What the attribute holds. One that the host itself cannot read, such as an empty one, is of kind `Other`.
-    pub(crate) fn value(self) -> AttributeValue {
-        self.read().unwrap_or(AttributeValue::Other)
-    }
-
-    fn read(self) -> Result<AttributeValue, Error> {
-        use OrtOpAttrType::*;
-        let mut kind = 0_i32;
-        call!(self.host, OpAttr_GetType(self.raw, (&raw mut kind).cast()))?;
-        let is = |expected: OrtOpAttrType| kind == expected as i32;
-        Ok(if is(ORT_OP_ATTR_INT) {
-            self.array(ORT_OP_ATTR_INT)?.first().map_or(AttributeValue::Other, |&i| AttributeValue::Int(i))
-        } else if is(ORT_OP_ATTR_FLOAT) {
-            self.array(ORT_OP_ATTR_FLOAT)?.first().map_or(AttributeValue::Other, |&f| AttributeValue::Float(f))
-        } else if is(ORT_OP_ATTR_INTS) {
-            AttributeValue::Ints(self.array(ORT_OP_ATTR_INTS)?)
-        } else if is(ORT_OP_ATTR_FLOATS) {
-            AttributeValue::Floats(self.array(ORT_OP_ATTR_FLOATS)?)
-        } else if is(ORT_OP_ATTR_STRING) {
-            let strings = split(self.array(ORT_OP_ATTR_STRING)?);
-            strings.map_or(AttributeValue::Other, |parts| AttributeValue::String(parts.concat()))
-        } else if is(ORT_OP_ATTR_STRINGS) {
-            split(self.array(ORT_OP_ATTR_STRINGS)?).map_or(AttributeValue::Other, AttributeValue::Strings)
-        } else if is(ORT_OP_ATTR_TENSOR) {
-            let mut value = ptr::null_mut();
-            call!(self.host, OpAttr_GetTensorAttributeAsOrtValue(self.raw, &mut value))?;
-            // SAFETY: the function gives ownership.
-            AttributeValue::Tensor(unsafe { OwnedTensor::new(self.host, value) })
-        } else if is(ORT_OP_ATTR_GRAPH) {
-            AttributeValue::Graph
-        } else {
-            AttributeValue::Other
-        })
-    }
-
-    /// The elements of an attribute of the plain type `T`, which is the one `kind` stands for.
-    fn array<T: Copy + Default>(self, kind: OrtOpAttrType) -> Result<Vec<T>, Error> {
-        let mut bytes = 0;
-        // Asks for the size only: a failure means that nothing fits into no bytes.
-        let _ = call!(self.host, ReadOpAttr(self.raw, kind, ptr::null_mut(), 0, &mut bytes));
-        let mut items = vec![T::default(); bytes.div_ceil(size_of::<T>())];
-        if bytes > 0 {
-            let data = items.as_mut_ptr().cast::<c_void>();
-            call!(self.host, ReadOpAttr(self.raw, kind, data, bytes, &mut bytes))?;
-        }
-        Ok(items)
-    }
-}
-
-/// NUL-terminated strings, one after the other; `None` if one is not UTF-8.
-fn split(bytes: Vec<u8>) -> Option<Vec<String>> {
-    let text = String::from_utf8(bytes).ok()?;
-    Some(text.split_terminator('\0').map(str::to_owned).collect())
 }
 
 fn optional<'a>(host: Host, values: Vec<*const OrtValueInfo>) -> Vec<Option<ValueInfo<'a>>> {

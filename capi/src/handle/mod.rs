@@ -3,13 +3,16 @@
 //! A handle is made only from a pointer ONNX Runtime passed in or answered with, and its lifetime `'a` ends with the
 //! callback (or the owner) during which that pointer is valid. So every method may pass it back.
 
+mod attribute;
 mod graph;
 mod kernel;
 mod kernel_info;
 mod session;
 mod value;
 
-pub(crate) use graph::{AttributeValue, Graph, Node, ValueInfo};
+use attribute::Attribute;
+pub(crate) use attribute::AttributeValue;
+pub(crate) use graph::{Graph, Node, ValueInfo};
 pub(crate) use kernel::KernelContext;
 pub(crate) use kernel_info::KernelInfo;
 pub(crate) use session::{Devices, KeyValuePairs, SessionOptions};
@@ -39,7 +42,17 @@ macro_rules! list {
     }};
 }
 
-pub(crate) use {call, list};
+/// Reads a string property of a handle.
+macro_rules! text {
+    ($handle:expr, $function:ident) => {{
+        let mut text = std::ptr::null();
+        $crate::handle::call!($handle.host, $function($handle.raw, &mut text))?;
+        // SAFETY: the host's string lives as long as the object.
+        unsafe { $crate::handle::name(text) }
+    }};
+}
+
+pub(crate) use {call, list, text};
 
 /// A name of the host as text.
 ///

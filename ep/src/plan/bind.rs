@@ -7,7 +7,7 @@ use kernels::mem::AlignedBuf;
 use kernels::ops::convert::{F16ToF32, F32ToF16};
 use kernels::tensor::{DType, Dims, Element, checked_elements, elements};
 
-use super::program::{Bound, Content, PlanNode, Planner};
+use super::planner::{Bound, Content, PlanNode, Planner};
 
 /// Concrete shapes that do not fit an operator; the text says how.
 #[derive(Clone, Debug, PartialEq, Eq)]

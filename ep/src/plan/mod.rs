@@ -2,10 +2,11 @@
 
 mod bind;
 mod memory;
+mod planner;
 mod program;
 mod weights;
 
 pub use bind::{Bind, BindError, Buf};
+pub(crate) use planner::{PlanNode, Planner};
 pub use program::{Binding, Label, Program};
-pub(crate) use program::{PlanNode, Planner};
 pub use weights::WeightStore;
