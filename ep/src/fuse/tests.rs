@@ -64,7 +64,9 @@ fn document() -> String {
     }
     text += "\nWhat follows from constants and shapes alone is computed when a program is planned, up to 16 MiB a result. So are \
              masks and position biases, however an exporter builds them: attention reads them as constants, and visits no key \
-             that such a mask hides behind the position of each query. A mask of nothing else is not read at all.\n";
+             that such a mask hides behind the position of each query. A mask of nothing else is not read at all. \
+             Where a mask is hidden by -inf, the part of its condition that is known bounds attention as well: \
+             `Where(And(causal, padding), 0, -inf)`.\n";
     text
 }
 

@@ -148,7 +148,7 @@ impl Op for Attention {
             masked = masked.key_mask(b, 3, self.hidden)?;
         }
         if b.has_input(5) {
-            masked = masked.bias(b, 5)?;
+            masked = masked.biases(b, &[5], !b.has_input(3))?;
         }
         let y = b.output_f32(0, self.dtype, &[batch, seq, value_width])?;
         masked.step(b, y)

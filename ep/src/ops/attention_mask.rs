@@ -3,6 +3,7 @@
 use kernels::ops::attention::{Attention, AttentionDims, BoundsToBias, KeepToBias, ScoreStage, Strided};
 use kernels::tensor::{DType, elements};
 
+use super::known_mask::KnownMask;
 use crate::plan::{Bind, BindError, Buf};
 
 /// `scale`, or one over the root of the head size when it is 0.
@@ -31,6 +32,21 @@ impl Masked {
             b.input_f32(index)?
         };
         self.push(strided, bias);
+        Ok(self)
+    }
+
+    /// Adds inputs as [`Masked::bias`] does, but leaves those keys out that a known one hides behind the position of each
+    /// query, and does not read one that does nothing else. `alone`: there is no other mask.
+    pub fn biases(mut self, b: &mut Bind<'_>, indices: &[usize], alone: bool) -> Result<Self, BindError> {
+        for &index in indices {
+            let known = KnownMask::read(b, index, &self.dims, alone);
+            if let Some(offset) = known.as_ref().and_then(|known| known.causal) {
+                self.driver = self.driver.bounded(offset);
+            }
+            if known.is_none_or(|known| !known.nothing_else) {
+                self = self.bias(b, index)?;
+            }
+        }
         Ok(self)
     }
 

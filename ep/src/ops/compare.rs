@@ -39,6 +39,9 @@ impl Op for Compare {
         let inputs = [numeric::input(b, 0, self.dtype)?, numeric::input(b, 1, self.dtype)?];
         let y = b.output(0, DType::Bool, &dims)?;
         b.step(Driver::new(self.op, computed(self.dtype), &a_dims, &b_dims), &inputs, &[y]);
+        if self.op == CompareOp::And {
+            b.bound_output(0, b.upper_bound(0).or_else(|| b.upper_bound(1)));
+        }
         Ok(())
     }
 }

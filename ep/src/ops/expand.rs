@@ -60,7 +60,9 @@ impl Op for Expand {
             dims.push(if size == 1 { asked } else { size });
             out_strides.push(own.filter(|_| size != 1).map_or(0, |axis| strides[axis] as isize));
         }
-        repeat(b, self.0, &from, &dims, &dims, &out_strides)
+        repeat(b, self.0, &from, &dims, &dims, &out_strides)?;
+        b.bound_output(0, b.upper_bound(0));
+        Ok(())
     }
 }
 

@@ -1,4 +1,5 @@
-//! Masks of attention whose contents are known when a program is planned, as those that the graph computes from shapes.
+//! Masks of attention whose contents are known when a program is planned, as those that the graph computes from shapes, or
+//! are known in part.
 
 use half::f16;
 use kernels::ops::attention::AttentionDims;
@@ -20,20 +21,25 @@ pub(super) struct KnownMask {
 }
 
 impl KnownMask {
-    /// Reads input `index`, which broadcasts to `[batch, heads, queries, keys]`; `None` when its contents are not known
-    /// or it does not.
+    /// Reads input `index`, which broadcasts to `[batch, heads, queries, keys]`, or what is known of it; `None` when that is
+    /// nothing or it does not.
     ///
     /// Where the mask is not `alone`, another one may hide all keys that a query sees, and then a key that is hidden by a
     /// finite number would have a weight: only -inf hides.
     pub fn read(b: &Bind<'_>, index: usize, to: &AttentionDims, alone: bool) -> Option<Self> {
-        let (dims, bytes, dtype) = (b.dims(index).ok()?, b.known_bytes(index)?, b.dtype(index).ok()?);
-        broadcast(&dims, to).ok()?;
         let hidden = if alone { HIDDEN } else { f32::NEG_INFINITY };
-        match dtype {
-            DType::Bool => {
-                let term = |at: usize| if bytes[at] == 0 { f32::NEG_INFINITY } else { 0.0 };
-                Some(Self::of(&dims, to, hidden, term))
-            }
+        let dims = b.dims(index).ok()?;
+        broadcast(&dims, to).ok()?;
+        let flags = |dims: &[usize], bytes: &[u8]| {
+            Self::of(dims, to, hidden, |at| if bytes[at] == 0 { f32::NEG_INFINITY } else { 0.0 })
+        };
+        let Some(bytes) = b.known_bytes(index) else {
+            let bound = b.upper_bound(index)?;
+            broadcast(&bound.dims, to).ok()?;
+            return Some(Self { nothing_else: false, ..flags(&bound.dims, &bound.bytes) });
+        };
+        match b.dtype(index).ok()? {
+            DType::Bool => Some(flags(&dims, bytes)),
             DType::F16 => {
                 let terms: &[f16] = bytemuck::try_cast_slice(bytes).ok()?;
                 Some(Self::of(&dims, to, hidden, |at| terms[at].to_f32()))

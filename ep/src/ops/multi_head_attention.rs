@@ -72,7 +72,7 @@ impl Op for MultiHeadAttention {
             masked = masked.key_mask(b, 4, self.hidden)?;
         }
         if b.has_input(5) {
-            masked = masked.bias(b, 5)?;
+            masked = masked.biases(b, &[5], !b.has_input(4))?;
         }
         let y = b.output_f32(0, self.dtype, &[dims.batch, dims.queries, dims.heads * dims.value_head])?;
         masked.scores(b, 3, self.dtype, ScoreStage::Weights)?.step(b, y)

@@ -125,7 +125,11 @@ impl Op for Attention {
         let mut masked = Masked { dims, driver, operands };
         if b.has_input(MASK) {
             masked.dims.keys = covered(b, &dims)?;
-            masked = masked.bias(b, MASK)?;
+            // Lengths that are read in a run bound the keys themselves, and scores show what a mask adds.
+            masked = match b.has_input(NONPAD_KV_SEQLEN) || b.has_output(3) {
+                true => masked.bias(b, MASK)?,
+                false => masked.biases(b, &[MASK], true)?,
+            };
             masked.dims = dims;
         }
         let y_dims = match order {

@@ -30,7 +30,6 @@ use kernels::tensor::DType;
 
 use super::attention_cache::KeysAndValues;
 use super::attention_mask::Masked;
-use super::known_mask::KnownMask;
 use super::{Code, Decline, FUSED, Lower, Op, OpRow, Work};
 use crate::plan::{Bind, BindError};
 
@@ -130,37 +129,22 @@ impl Op for Sdpa {
         let (q_buf, new) = (b.input_f32(0)?, [(b.input_f32(1)?, at(1)), (b.input_f32(2)?, at(2))]);
         let kv = KeysAndValues::extended(b, &dims, self.dtype, new, PAST, PRESENT)?;
         dims.keys += kv.held;
-        let driver = Attention::new(dims, at(0), kv.k.1, kv.v.1, self.orders[3], self.scale)
+        let mut driver = Attention::new(dims, at(0), kv.k.1, kv.v.1, self.orders[3], self.scale)
             .cached(kv.format, kv.format)
             .undefined_row(self.undefined_row)
             .shared_by(self.workers, dims.keys);
+        if self.causal {
+            driver = driver.causal(0);
+        }
         let operands = vec![q_buf, kv.k.0, kv.v.0];
-        let masked = self.masked(b, Masked { dims, driver, operands })?;
+        let masks: Vec<usize> = MASKS.into_iter().filter(|&index| b.has_input(index)).collect();
+        let masked = Masked { dims, driver, operands }.biases(b, &masks, masks.len() == 1)?;
         let out_dims = match self.orders[3] {
             Order::Bsnh => [dims.batch, dims.queries, dims.heads, dims.value_head],
             _ => [dims.batch, dims.heads, dims.queries, dims.value_head],
         };
         let y = b.output_f32(0, self.dtype, &out_dims)?;
         masked.step(b, y)
-    }
-}
-
-impl Sdpa {
-    /// Adds the masks, and leaves those keys out that a known one hides behind the position of each query.
-    fn masked(&self, b: &mut Bind<'_>, mut masked: Masked) -> Result<Masked, BindError> {
-        let masks: Vec<usize> = MASKS.into_iter().filter(|&index| b.has_input(index)).collect();
-        let mut causal = self.causal.then_some(0);
-        for &index in &masks {
-            let known = KnownMask::read(b, index, &masked.dims, masks.len() == 1);
-            causal = [causal, known.as_ref().and_then(|known| known.causal)].into_iter().flatten().min();
-            if known.is_none_or(|known| !known.nothing_else) {
-                masked = masked.bias(b, index)?;
-            }
-        }
-        if let Some(offset) = causal {
-            masked.driver = masked.driver.causal(offset);
-        }
-        Ok(masked)
     }
 }
 

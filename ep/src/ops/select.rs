@@ -1,3 +1,4 @@
+use half::f16;
 use kernels::ops::select::Select;
 use kernels::tensor::DType;
 
@@ -32,8 +33,18 @@ impl Op for Where {
         let inputs = [b.input(0)?, b.input(1)?, b.input(2)?];
         let output = b.output(0, self.0, &dims)?;
         b.step(Select::new(self.0, &condition, &x_dims, &y_dims), &inputs, &[output]);
+        if hides(b, 2) {
+            b.bound_output(0, b.upper_bound(0));
+        }
         Ok(())
     }
+}
+
+/// Whether input `index` is known to be -inf, which hides keys in a mask.
+fn hides(b: &Bind<'_>, index: usize) -> bool {
+    let floats = b.known::<f32>(index).map(|values| values.iter().all(|&x| x == f32::NEG_INFINITY));
+    let halves = || b.known::<f16>(index).map(|values| values.iter().all(|&x| x == f16::NEG_INFINITY));
+    floats.or_else(halves).unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use kernels::ops::convert::{F16ToF32, F32ToF16};
 use kernels::tensor::{DType, Dims, Element, checked_elements, elements};
 
 use super::planner::{Bound, Content, PlanNode, Planner};
+use super::upper_bound::UpperBound;
 
 /// Concrete shapes that do not fit an operator; the text says how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +88,18 @@ impl<'p> Bind<'p> {
         Some(self.bound(index).ok()?.known.as_ref()?)
     }
 
+    /// What is known of input `index` as a mask; a known bool is its own bound, unless it hides
+    /// nothing.
+    pub fn upper_bound(&self, index: usize) -> Option<UpperBound> {
+        let bound = self.bound(index).ok()?;
+        match &bound.known {
+            Some(bytes) if bound.dtype == DType::Bool && bytes.contains(&0) => {
+                Some(UpperBound { dims: bound.dims.clone(), bytes: Arc::clone(bytes) })
+            }
+            _ => bound.at_most.clone(),
+        }
+    }
+
     /// Known contents of an i64 or i32 input.
     ///
     /// # Errors
@@ -123,7 +136,7 @@ impl<'p> Bind<'p> {
     pub fn output(&mut self, index: usize, dtype: DType, dims: &[usize]) -> Result<Buf, BindError> {
         let count = checked(dims)?;
         let buf = self.temp(dtype, count)?;
-        self.set_output(index, Bound { dtype, dims: Dims::from_slice(dims), buf, known: None })?;
+        self.set_output(index, Bound { dtype, dims: Dims::from_slice(dims), buf, known: None, at_most: None })?;
         Ok(buf)
     }
 
@@ -146,7 +159,15 @@ impl<'p> Bind<'p> {
             let (from, to) = (source.dims.as_slice(), dims);
             return Err(BindError(format!("a tensor of shape {from:?} cannot take the shape {to:?}")));
         }
-        self.set_output(index, Bound { dims: Dims::from_slice(dims), ..source })
+        let at_most = source.at_most.filter(|_| UpperBound::survives(&source.dims, dims));
+        self.set_output(index, Bound { dims: Dims::from_slice(dims), at_most, ..source })
+    }
+
+    /// Tells what is known of output `index`, a mask that was made before.
+    pub fn bound_output(&mut self, index: usize, at_most: Option<UpperBound>) {
+        if let Some(Some(output)) = self.outputs.get_mut(index) {
+            output.at_most = at_most;
+        }
     }
 
     /// Makes output `index` a tensor whose contents are known now.
@@ -166,7 +187,8 @@ impl<'p> Bind<'p> {
             return Err(BindError(format!("{} bytes do not fill the shape {dims:?} of {dtype}", bytes.len())));
         }
         let buf = self.constant(Arc::clone(&bytes));
-        self.set_output(index, Bound { dtype, dims: Dims::from_slice(dims), buf, known: Some(bytes) })
+        let dims = Dims::from_slice(dims);
+        self.set_output(index, Bound { dtype, dims, buf, known: Some(bytes), at_most: None })
     }
 
     fn set_output(&mut self, index: usize, bound: Bound) -> Result<(), BindError> {

@@ -11,6 +11,7 @@ use kernels::tensor::{DType, Dims, TensorView};
 use super::bind::{Bind, BindError, Buf};
 use super::memory::{Lifetime, place};
 use super::program::{Binding, Label, Program};
+use super::upper_bound::UpperBound;
 use crate::ops::Op;
 
 /// A lowered node of a group.
@@ -30,6 +31,8 @@ pub(super) struct Bound {
     pub dims: Dims,
     pub buf: Buf,
     pub known: Option<Arc<AlignedBuf>>,
+    /// What else is known of a mask.
+    pub at_most: Option<UpperBound>,
 }
 
 /// Where the contents of a planned buffer come from.
@@ -65,13 +68,15 @@ impl Planner {
     /// Gives `slot` fixed contents.
     pub fn constant(&mut self, slot: usize, dtype: DType, dims: &[usize], bytes: Arc<AlignedBuf>) {
         let buf = self.add_buffer(bytes.len(), Content::Known(Arc::clone(&bytes)));
-        self.values[slot] = Some(Bound { dtype, dims: Dims::from_slice(dims), buf, known: Some(bytes) });
+        let dims = Dims::from_slice(dims);
+        self.values[slot] = Some(Bound { dtype, dims, buf, known: Some(bytes), at_most: None });
     }
 
     /// Gives `slot` the caller's input `index`.
     pub fn input(&mut self, slot: usize, index: usize, view: &TensorView<'_>) {
         let buf = self.add_buffer(view.bytes.len(), Content::Input(index));
-        self.values[slot] = Some(Bound { dtype: view.dtype, dims: Dims::from_slice(view.dims), buf, known: None });
+        let (dtype, dims) = (view.dtype, Dims::from_slice(view.dims));
+        self.values[slot] = Some(Bound { dtype, dims, buf, known: None, at_most: None });
     }
 
     pub(super) fn value(&self, slot: usize) -> Option<&Bound> {

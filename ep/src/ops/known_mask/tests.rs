@@ -3,6 +3,8 @@ use crate::fuse::tests::{assert_close, noise};
 use crate::ir::{Attr, Dim, Tensor};
 use crate::testing::{Model, Value};
 
+mod in_part;
+
 const DIMS: AttentionDims =
     AttentionDims { batch: 2, heads: 1, kv_heads: 1, queries: 3, keys: 5, head: 1, value_head: 1 };
 
@@ -49,13 +51,8 @@ fn attention(make: impl Fn(&mut Model)) -> Model {
         let shape = [Dim::Known(1), Dim::Known(1), Dim::Symbol(length.into()), Dim::Known(1)];
         model.input_of(name, DType::F32, shape.to_vec());
     }
-    model.constant("zero", &[], &[0f32]).constant("low", &[], &[f32::MIN]).constant("origin", &[], &[0i64]);
-    model.constant("one", &[], &[1i64]).constant("two", &[], &[2i64]).constant("first", &[1], &[0i64]);
-    for (tensor, length) in [("q", "queries"), ("k", "keys")] {
-        let shape = format!("{tensor}_shape");
-        model.typed(&shape, DType::I64, vec![Dim::Known(4)]).node("Shape", &[tensor], &[&shape], vec![]);
-        model.node("Gather", &[&shape, "two"], &[length], vec![]);
-    }
+    model.constant("zero", &[], &[0f32]).constant("low", &[], &[f32::MIN]);
+    lengths(&mut model, 2);
     make(&mut model);
     let bnsh = ["q_order", "k_order", "v_order", "out_order"].map(|name| (name, Attr::Str("bnsh".into())));
     model.domain("spacemit").version(1).node("Sdpa", &["q", "k", "v", "mask"], &["y"], bnsh.to_vec());
@@ -63,14 +60,30 @@ fn attention(make: impl Fn(&mut Model)) -> Model {
     model
 }
 
-/// `mask = Where(key <= query + past, 0, low)`, the form of torch's newer exporter.
-fn by_comparison(model: &mut Model) {
+/// The scalars `queries` and `keys` from dimension `axis` of `q` and `k`, and constants for arithmetic with them.
+fn lengths(model: &mut Model, axis: usize) {
+    model.constant("axis", &[], &[axis as i64]).constant("first", &[1], &[0i64]);
+    model.constant("origin", &[], &[0i64]).constant("one", &[], &[1i64]);
+    for (tensor, length) in [("q", "queries"), ("k", "keys")] {
+        let shape = format!("{tensor}_shape");
+        model.typed(&shape, DType::I64, vec![Dim::Unknown]).node("Shape", &[tensor], &[&shape], vec![]);
+        model.node("Gather", &[&shape, "axis"], &[length], vec![]);
+    }
+}
+
+/// `seen = key <= query + past`, bool `[queries, keys]`.
+fn seen(model: &mut Model) {
     model.node("Sub", &["keys", "queries"], &["past"], vec![]);
     model.node("Range", &["past", "keys", "one"], &["query"], vec![]);
     model.node("Range", &["origin", "keys", "one"], &["key"], vec![]);
     model.node("Unsqueeze", &["query", "one"], &["rows"], vec![]);
     model.typed("seen", DType::Bool, vec![Dim::Unknown; 2]);
     model.node("LessOrEqual", &["key", "rows"], &["seen"], vec![]);
+}
+
+/// `mask = Where(seen, 0, low)`, the form of torch's newer exporter.
+fn by_comparison(model: &mut Model) {
+    seen(model);
     model.node("Where", &["seen", "zero", "low"], &["mask"], vec![]);
 }
 

@@ -64,6 +64,16 @@ impl Attention {
         self.spans(Spans::Same(span)).by_position(true)
     }
 
+    /// [`Attention::causal`] beside what hides keys already, when all sequences are alike.
+    ///
+    /// # Panics
+    /// When the spans are operands.
+    pub fn bounded(mut self, offset: isize) -> Self {
+        let Spans::Same(span) = &mut self.spans else { panic!("spans of a run have bounds of their own") };
+        span.first = if self.causal { span.first.min(offset) } else { offset };
+        self.by_position(true)
+    }
+
     /// Only the keys of each sequence's span are visible. Adds the operands of the spans.
     pub fn spans(mut self, spans: Spans) -> Self {
         self.spans = spans;

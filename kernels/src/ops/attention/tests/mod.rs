@@ -164,7 +164,12 @@ fn causal_counts_from_its_offset() {
         let [q, k, v] = inputs(d);
         for offset in [0, keys as isize - queries as isize, 3, -2] {
             let attention = dense(d, [Order::Bnsh; 3], Order::Bsnh, 0.5).causal(offset);
-            check_visible(&attention, [&q, &k, &v], &[], 2, &|_, row, key| key as isize <= row as isize + offset);
+            let sees = |offset: isize| move |_, row: usize, key: usize| key as isize <= row as isize + offset;
+            check_visible(&attention, [&q, &k, &v], &[], 2, &sees(offset));
+            for second in [offset - 1, offset + 1] {
+                let both = attention.clone().bounded(second);
+                check_visible(&both, [&q, &k, &v], &[], 2, &sees(offset.min(second)));
+            }
         }
     }
 }
