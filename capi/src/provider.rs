@@ -11,7 +11,7 @@ use ort_sys::{OrtGraph, OrtNode, OrtStatusPtr};
 use crate::factory::{Factory, NAME};
 use crate::fused::NodeCompute;
 use crate::guard;
-use crate::handle::{Graph, Node, SessionOptions};
+use crate::handle::{Graph, Node, SessionOptions, ValueInfo};
 use crate::host::{Host, text};
 use crate::import::import;
 use crate::log::Logger;
@@ -117,13 +117,16 @@ impl EpInstance {
         }
         let imported = import(graph)?;
         let claims = self.provider.claim(&imported.graph)?;
-        let options = OrtNodeFusionOptions { ort_version_supported: EP_VERSION, drop_constant_initializers: true };
         self.claimed.fetch_or(!claims.groups.is_empty(), Relaxed);
         let node = |&origin: &usize| {
             let node = imported.nodes.get(origin).map(|node| node.raw());
             node.ok_or_else(|| Error::fail("Spacemit: claimed a node that is not there"))
         };
-        for group in &claims.groups {
+        for (index, group) in claims.groups.iter().enumerate() {
+            let options = OrtNodeFusionOptions {
+                ort_version_supported: EP_VERSION,
+                drop_constant_initializers: claims.lent != Some(index),
+            };
             let nodes = group.iter().map(node).collect::<Result<Vec<_>, _>>()?;
             // SAFETY: nodes of the graph at hand; ONNX Runtime copies the options.
             let status = unsafe {
@@ -140,7 +143,9 @@ impl EpInstance {
     }
 
     fn compile(&self, graph: Graph<'_>, fused: Node<'_>) -> Result<Box<NodeCompute>, Error> {
-        let imported = import(graph)?;
+        let mut imported = import(graph)?;
+        let inputs = fused.inputs()?.into_iter().flatten().map(ValueInfo::name).collect::<Result<Vec<_>, _>>()?;
+        imported.graph.lend(inputs);
         let group = self.provider.compile(&imported.graph)?;
         NodeCompute::new(self.host, self.logger, group, fused)
     }

@@ -1,8 +1,9 @@
 //! Which nodes the provider takes, and in which groups.
 
 mod single;
+mod table;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use kernels::isa::CoreKind;
 
@@ -18,6 +19,8 @@ pub struct Partition<'w> {
     pub graph: Graph<'w>,
     /// Claimed nodes of each group that is compiled, in topological order.
     pub groups: Vec<Vec<NodeId>>,
+    /// The group that reads its one constant where ONNX Runtime has it, in each run.
+    pub lent: Option<usize>,
     /// Claimed nodes that run one by one, as registered kernels.
     pub kernels: Vec<NodeId>,
     pub declines: Vec<(NodeId, Decline)>,
@@ -51,23 +54,27 @@ fn partition_in_groups<'w>(mut graph: Graph<'w>, target: &Target, options: &Opti
         }
     }
     decline_data_dependent(&graph, &mut lowered, &mut declines);
-    let mut groups = group(&graph, &lowered);
+    let table = table::largest(&graph, &lowered);
+    let mut groups = group(&graph, &lowered, table);
+    let is_table = |nodes: &[NodeId]| table.is_some_and(|table| nodes == [table]);
     let mut leave = |nodes: Vec<NodeId>, reason: &str| {
         declines.extend(nodes.into_iter().map(|id| (id, Decline::new(Code::Worth, reason))));
     };
     if options.claim == ClaimOption::Auto {
-        for nodes in groups.extract_if(.., |nodes| !is_worth(&graph, nodes)) {
+        let any = groups.iter().any(|nodes| is_worth(&graph, nodes));
+        for nodes in groups.extract_if(.., |nodes| !(is_worth(&graph, nodes) || (any && is_table(nodes)))) {
             leave(nodes, "the group has too little work to be worth its boundary");
         }
     }
     let kernels = match options.mode {
-        ModeOption::Auto => single::take_lone(&graph, &mut groups),
+        ModeOption::Auto => single::take_lone(&graph, &mut groups, is_table),
         ModeOption::Compile | ModeOption::Kernels => Vec::new(),
     };
     for nodes in groups_beyond_limit(&graph, &mut groups) {
         leave(nodes, "the graph has too many groups, and this is one of the smaller ones");
     }
-    Partition { graph, groups, kernels, declines }
+    let lent = groups.iter().position(|nodes| is_table(nodes));
+    Partition { graph, groups, lent, kernels, declines }
 }
 
 /// Takes out the groups with the least work when there are more than [`GROUP_LIMIT`].
@@ -133,26 +140,27 @@ fn decline_data_dependent(
 ///
 /// Each node gets a level: claimed nodes even ones, the others odd ones, never below the level of an input. A path
 /// that leaves a claimed node and comes back to one passes a higher level, so the claimed nodes of one level are
-/// convex, and each level makes one group.
-fn group(graph: &Graph<'_>, lowered: &HashMap<NodeId, Box<dyn Op>>) -> Vec<Vec<NodeId>> {
-    let mut levels: HashMap<NodeId, usize> = HashMap::new();
-    let mut groups: Vec<Vec<NodeId>> = Vec::new();
+/// convex, and each level makes one group. The reader of a `table` counts as one of the others, and is a group by itself.
+fn group(graph: &Graph<'_>, lowered: &HashMap<NodeId, Box<dyn Op>>, table: Option<NodeId>) -> Vec<Vec<NodeId>> {
+    let mut levels = Levels::new();
+    let in_group = |id: NodeId| lowered.contains_key(&id) && Some(id) != table;
     for (id, node) in graph.nodes() {
         let inputs = node.inputs.iter().flatten();
         let above = inputs.filter_map(|&input| Some(levels[&graph.producer(input)?.0])).max().unwrap_or(0);
-        let claimed = lowered.contains_key(&id);
-        let level = if above.is_multiple_of(2) == claimed { above } else { above + 1 };
-        levels.insert(id, level);
-        if claimed {
-            if groups.len() <= level / 2 {
-                groups.resize(level / 2 + 1, Vec::new());
-            }
-            groups[level / 2].push(id);
-        }
+        levels.insert(id, if above.is_multiple_of(2) == in_group(id) { above } else { above + 1 });
     }
-    groups.retain(|nodes| !nodes.is_empty());
-    groups
+    if table.is_some() {
+        table::sink(graph, lowered, &mut levels);
+    }
+    let mut groups: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
+    for (id, _) in graph.nodes().filter(|(id, _)| lowered.contains_key(id)) {
+        groups.entry(levels[&id]).or_default().push(id);
+    }
+    groups.into_values().collect()
 }
+
+/// See [`group`].
+type Levels = HashMap<NodeId, usize>;
 
 /// A group is worth its boundary when it has a heavy node or at least [`LIGHT_NODES`] light ones.
 fn is_worth(graph: &Graph<'_>, nodes: &[NodeId]) -> bool {

@@ -32,6 +32,8 @@ pub struct Provider {
 pub struct Claims {
     /// For each group to compile the origins of its nodes.
     pub groups: Vec<Vec<usize>>,
+    /// The group whose constant stays with ONNX Runtime and is an input of each run; see [`Graph::lend`].
+    pub lent: Option<usize>,
     /// Origins of the nodes to run one by one, as registered kernels.
     pub kernels: Vec<usize>,
 }
@@ -95,7 +97,7 @@ impl Provider {
             kernels = kernels.len(),
             "claimed"
         );
-        Ok(Claims { groups, kernels })
+        Ok(Claims { groups, lent: partition.lent, kernels })
     }
 
     /// Compiles one claimed group, or one node as a graph of its own: fuses it again, packs its weights and keeps its

@@ -63,8 +63,24 @@ def test_causal_attention_of_the_decoder_is_bounded(zoo, tmp_path):
     assert not any("Range" in kernel or "scatter" in kernel for kernel in kernels)
 
 
+def titles(sessions, tokenizer, text, mode):
+    """Ours and that of the CPU provider."""
+    ids = tokenizer.encode(text).ids
+    encoders, decoders = (sessions(f"flan-t5-{part}", mode) for part in ("encoder", "decoder"))
+    return [tokenizer.decode(title(encoders[index], decoders[index], ids)) for index in (0, 1)]
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_titles_are_those_of_the_cpu_provider(sessions, tokenizer, text):
-    ids = tokenizer.encode(text).ids
-    ours, cpu = (title(sessions("flan-t5-encoder")[i], sessions("flan-t5-decoder")[i], ids) for i in (0, 1))
-    assert tokenizer.decode(ours) == tokenizer.decode(cpu) != ""
+    ours, cpu = titles(sessions, tokenizer, text, "auto")
+    assert ours == cpu != ""
+
+
+@pytest.mark.long
+def test_kernels_alone_write_the_titles_of_the_cpu_provider(sessions, tokenizer):
+    """They round where the model does, unlike the groups, so another text may hang upon a bit; a fault changes all."""
+    for part in ("encoder", "decoder"):
+        report = sessions(f"flan-t5-{part}", "kernels")[2]
+        assert report["claims"] and not report["groups"]
+    pairs = [titles(sessions, tokenizer, text, "kernels") for text in TEXTS]
+    assert sum(ours == cpu != "" for ours, cpu in pairs) >= len(TEXTS) - 1, pairs

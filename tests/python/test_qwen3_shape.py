@@ -44,8 +44,8 @@ def run_in_place(session, inputs, capacity):
     return [outputs[name] for name in names]
 
 
-def check(name, zoo, sessions, past, tokens, in_place):
-    ours, cpu, _ = sessions(name)
+def check(name, zoo, sessions, past, tokens, in_place, mode="auto"):
+    ours, cpu, _ = sessions(name, mode)
     inputs = feeds(cpu, past, tokens)
     expected, exact = cpu.run(None, inputs), in_float(zoo.need(name)).run(None, inputs)
     actual = run_in_place(ours, inputs, past + tokens + 30) if in_place else ours.run(None, inputs)
@@ -68,6 +68,13 @@ def test_every_node_is_claimed(sessions):
 @pytest.mark.parametrize("past", PASTS)
 def test_logits_are_those_of_the_cpu_provider(zoo, sessions, past, tokens, in_place):
     check("qwen3-shape-cut-q4", zoo, sessions, past, tokens, in_place)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("past", PASTS)
+def test_logits_of_kernels_only_are_those_of_the_cpu_provider(zoo, sessions, past, in_place):
+    check("qwen3-shape-cut-q4", zoo, sessions, past, 3, in_place, mode="kernels")
 
 
 @pytest.mark.long

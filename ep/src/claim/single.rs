@@ -20,7 +20,7 @@ pub(super) fn partition<'w>(mut graph: Graph<'w>, target: &Target, options: &Opt
             Err(decline) => declines.push((id, decline)),
         }
     }
-    Partition { graph, groups: Vec::new(), kernels, declines }
+    Partition { graph, groups: Vec::new(), lent: None, kernels, declines }
 }
 
 fn check(graph: &Graph<'_>, node: &Node<'_>, op: &dyn Op, claim: ClaimOption) -> Result<(), Decline> {
@@ -42,11 +42,15 @@ fn check(graph: &Graph<'_>, node: &Node<'_>, op: &dyn Op, claim: ClaimOption) ->
     Ok(())
 }
 
-/// Takes the groups out that are one node of the model and returns those nodes. Nodes that use constants of an outer
-/// graph stay: only compiled nodes see them.
-pub(super) fn take_lone(graph: &Graph<'_>, groups: &mut Vec<Vec<NodeId>>) -> Vec<NodeId> {
+/// Takes the groups out that are one node of the model, but for those to `keep`, and returns those nodes. Nodes that use
+/// constants of an outer graph stay: only compiled nodes see them.
+pub(super) fn take_lone(
+    graph: &Graph<'_>,
+    groups: &mut Vec<Vec<NodeId>>,
+    keep: impl Fn(&[NodeId]) -> bool,
+) -> Vec<NodeId> {
     let is_lone = |nodes: &mut Vec<NodeId>| match nodes[..] {
-        [id] => graph.node(id).is_some_and(|node| stands_alone(graph, node)),
+        [id] if !keep(nodes) => graph.node(id).is_some_and(|node| stands_alone(graph, node)),
         _ => false,
     };
     groups.extract_if(.., is_lone).flatten().collect()

@@ -132,6 +132,16 @@ impl<'w> Graph<'w> {
         self.values.iter_mut().filter(|value| value.outer).for_each(|value| value.constant = None);
     }
 
+    /// Makes those constants inputs whose names are given: their contents come with each run.
+    pub fn lend<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) {
+        for name in names {
+            if let Some(at) = self.values.iter().position(|value| value.name == name && value.constant.is_some()) {
+                self.values[at].constant = None;
+                self.inputs.push(ValueId(at));
+            }
+        }
+    }
+
     /// The node, unless a fusion took it away.
     pub fn node(&self, id: NodeId) -> Option<&Node<'w>> {
         self.nodes[id.0].as_ref()

@@ -5,13 +5,16 @@ use kernels::reference;
 
 const B: usize = 2;
 
+/// Adds nodes that compute `mask`.
+type Make = fn(&mut Model);
+
 /// An attention to one head of width 1 by an operator, with `mask` as its mask.
 struct Form {
     name: &'static str,
     dtype: DType,
     /// Dimensions of q, k and v between the batch and the element, with their length as this symbol.
     shape: fn(&str) -> Vec<Dim>,
-    add: fn(&mut Model),
+    add: Make,
 }
 
 fn with_heads(length: &str) -> Vec<Dim> {
@@ -54,7 +57,7 @@ const MULTI_HEAD: Form = Form {
 
 /// The model of a form, whose mask `make` computes from `causal` `[s, t]`, which follows from shapes, `padding`
 /// `[b, 1, 1, t]`, an input, and some constants.
-fn model(form: &Form, make: fn(&mut Model)) -> Model {
+fn model(form: &Form, make: Make) -> Model {
     let mut model = Model::new();
     for (name, length) in [("q", "s"), ("k", "t"), ("v", "t")] {
         model.input_of(name, form.dtype, (form.shape)(length));
@@ -143,7 +146,7 @@ fn is_bounded(model: &Model, inputs: &[Value]) -> bool {
 
 #[test]
 fn the_part_that_follows_from_shapes_bounds_attention() {
-    let cases: [(&Form, &[fn(&mut Model)]); 3] = [
+    let cases: [(&Form, &[Make]); 3] = [
         (&SDPA, &[exported, expanded, hidden_again, flags]),
         (&ATTENTION, &[exported, expanded, hidden_again, flags]),
         (&MULTI_HEAD, &[exported, expanded, hidden_again]),
@@ -212,7 +215,7 @@ fn check(y: &Value, inputs: &[Value], [queries, keys]: [usize; 2], op: &str) {
 
 #[test]
 fn near_misses_are_not_bounded() {
-    let makes: [(&str, fn(&mut Model)); 5] = [
+    let makes: [(&str, Make); 5] = [
         ("a row that sees nothing is uniform over all keys", |model| {
             model.node("And", &["seen", "padding"], &["both"], vec![]);
             model.node("Where", &["both", "zero", "low"], &["mask"], vec![]);
