@@ -22,6 +22,11 @@ pub fn f16_layout(target: &Target) -> Option<PackLayout> {
     }
 }
 
+/// Layout in which weights of few bits are written out in f16 for rows that may be rounded; `None` when such rows are int8.
+pub(crate) fn nbits_f16_layout(target: &Target) -> Option<PackLayout> {
+    (target.core == CoreKind::A100).then_some(PackLayout::F16P32X8)
+}
+
 /// Layout of a constant 8-bit right-hand side.
 pub fn i8_layout(target: &Target) -> PackLayout {
     match target.core {

@@ -2,6 +2,7 @@
 //! mean that the core has none, and that the caller is to run its portable form.
 
 mod elementwise;
+mod halves;
 mod nbits;
 mod rotate;
 mod rows;
@@ -15,6 +16,7 @@ use crate::table::{
 use crate::ukr::{convert_f16_f32, convert_f32_f16, quantize_f32_u8, rescale_i32_f32, transpose};
 
 pub(crate) use elementwise::{Binary, Compare, Select, Unary};
+pub(crate) use halves::{Groups, pack_halves};
 pub(crate) use nbits::{dequantize, quantize_groups, unpack};
 pub(crate) use rotate::{rotate, rotate_in_place};
 pub(crate) use rows::{Normalize, exp_sum, exp_sum_in_place, reduce};

@@ -2,6 +2,7 @@
 //! so, the others against plain loops.
 
 mod grid;
+mod nbits_f16;
 mod nbits_row;
 
 use grid::{Guarded, call, each, sequence};

@@ -57,6 +57,8 @@ impl Needs {
     pub const ZVFH_256: Self = Self { vlen: 256..=256, ..Self::ZVFH };
     pub const IME1: Self = Self { engine: Engine::Ime1, ..Self::RVV_256 };
     pub const IME2: Self = Self { engine: Engine::Ime2, ..Self::RVV_1024 };
+    /// With vectors of f16, too.
+    pub const IME2_F16: Self = Self { f16: true, ..Self::IME2 };
 
     /// Whether a core with `isa` can run it.
     pub fn met_by(&self, isa: Isa) -> bool {

@@ -7,8 +7,10 @@ use crate::ukr::compare_f32::{CompareF32, Relation};
 use crate::ukr::convert_f16_f32::ConvertF16F32;
 use crate::ukr::convert_f32_f16::ConvertF32F16;
 use crate::ukr::dequantize_i8_f32::DequantizeI8F32;
+use crate::ukr::dequantize_nbits_f16::DequantizeNBitsF16;
 use crate::ukr::exp_sum_f32::ExpSumF32;
 use crate::ukr::normalize_f32::NormalizeF32;
+use crate::ukr::pack_f32_f16::PackF32F16;
 use crate::ukr::quantize_f32_i8::QuantizeF32I8;
 use crate::ukr::quantize_f32_u8::QuantizeF32U8;
 use crate::ukr::reduce_f32::{ReduceF32, Reduction};
@@ -185,6 +187,14 @@ pub static UNPACK_I8: &[Variant<UnpackI8>] = &[
 
 pub static DEQUANTIZE_I8_F32: &[Variant<DequantizeI8F32>] =
     &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(dequantize_i8_f32::rvv::run) }];
+
+pub static DEQUANTIZE_NBITS_F16: &[Variant<DequantizeNBitsF16>] = &[
+    Variant { name: "ime2_4", needs: Needs::IME2_F16, spec: 4, run: riscv!(dequantize_nbits_f16::ime2::bits_4) },
+    Variant { name: "ime2_8", needs: Needs::IME2_F16, spec: 8, run: riscv!(dequantize_nbits_f16::ime2::bits_8) },
+];
+
+pub static PACK_F32_F16: &[Variant<PackF32F16>] =
+    &[Variant { name: "ime2", needs: Needs::IME2_F16, spec: (), run: riscv!(pack_f32_f16::ime2::run) }];
 
 pub static ROTATE_F32: &[Variant<RotateF32>] = &[
     Variant { name: "rvv_halves", needs: Needs::RVV, spec: Pairs::Halves, run: riscv!(rotate_f32::rvv::halves) },

@@ -8,6 +8,7 @@ pub mod compare_f32;
 pub mod convert_f16_f32;
 pub mod convert_f32_f16;
 pub mod dequantize_i8_f32;
+pub mod dequantize_nbits_f16;
 #[cfg(target_arch = "riscv64")]
 mod dot;
 pub mod exp_sum_f32;
@@ -22,6 +23,7 @@ pub mod matvec_nbits;
 pub mod normalize_f32;
 #[cfg(target_arch = "riscv64")]
 mod operands;
+pub mod pack_f32_f16;
 pub mod quantize_f32_i8;
 pub mod quantize_f32_u8;
 pub mod reduce_f32;

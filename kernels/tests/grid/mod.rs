@@ -34,7 +34,8 @@ pub fn each<F: Family>(rows: &'static [Variant<F>], check: impl Fn(&Variant<F>, 
         let result = if run.is_some() { "passed" } else { "absent" };
         println!("grid {} {} vlen={} {result} needs {}", F::NAME, row.name, isa.vlen, row.needs);
     }
-    assert!(ran > 0 || isa.vlen == 0, "no variant of {} runs here", F::NAME);
+    let is_written_for = |row: &Variant<F>| row.needs.vlen.contains(&isa.vlen);
+    assert!(ran > 0 || isa.vlen == 0 || !rows.iter().any(is_written_for), "no variant of {} runs here", F::NAME);
 }
 
 /// A fixed sequence of numbers below 2^24, another for each seed.

@@ -44,7 +44,14 @@ impl MatMulNBits {
 
 impl fmt::Display for MatMulNBits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "matmul_nbits m={} {} in {}{}", self.m, self.weights.shape(), self.engine, self.epilogue)
+        write!(
+            f,
+            "matmul_nbits m={} {} in {}{}",
+            self.m,
+            self.weights.shape(),
+            self.engine.method(self.m),
+            self.epilogue
+        )
     }
 }
 
@@ -92,7 +99,7 @@ impl MatMulNBits {
         let bytes: &mut [u8] = scratch.take(Left::scratch(self.engine, shape, self.rows()));
         for rows in chunks(part.rows.clone(), self.rows()) {
             let a = &part.a[(rows.start - part.rows.start) * shape.k()..][..rows.len() * shape.k()];
-            let mut left = Left::prepare(part.worker, self.engine, shape, a, bytes);
+            let mut left = Left::prepare(part.worker, (self.engine, self.m), shape, a, bytes);
             for strip in chunks(part.panels.clone(), self.engine.strip_panels()) {
                 left.multiply(part.worker, &self.weights, strip.clone(), tile)?;
                 self.store(part, Tile { sums: tile, columns: STRIP }, rows.clone(), strip);

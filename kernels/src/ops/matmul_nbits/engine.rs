@@ -10,6 +10,7 @@ use crate::pack::{NBitsLayout, NBitsShape, PackLayout};
 use crate::rt::Worker;
 use crate::select;
 use crate::table::Variant;
+use crate::ukr::matmul_f16_f16_f32::MatMulF16F16F32;
 use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
 use crate::ukr::matmul_nbits::MatMulNBits as Int8Products;
 use crate::ukr::matvec_nbits::MatVecNBits as RowProducts;
@@ -21,9 +22,19 @@ pub struct Engine(pub(super) Kind);
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Host(Compute),
-    /// Micro-kernels of a chip, with rows in int8; there may be one for a single row.
-    Int8(&'static Variant<Int8Products>, Option<&'static Variant<RowProducts>>),
+    /// Micro-kernels of a chip, with rows in int8; there may be one for a single row, and for many rows one in f16.
+    Int8(&'static Variant<Int8Products>, Option<&'static Variant<RowProducts>>, Option<Blocks<MatMulF16F16F32>>),
     /// The weight is written out in f32, a piece after the other, for a micro-kernel of a chip.
+    F32(Blocks<MatMulF32F32F32>),
+}
+
+/// How some rows are multiplied.
+#[derive(Clone, Copy)]
+pub(super) enum Method {
+    Host(Compute),
+    Row(&'static Variant<RowProducts>),
+    Int8(&'static Variant<Int8Products>),
+    F16(Blocks<MatMulF16F16F32>),
     F32(Blocks<MatMulF32F32F32>),
 }
 
@@ -31,7 +42,9 @@ pub(super) enum Kind {
 const INT8_ROWS: usize = 32;
 /// Rows up to which, on the host in f32, unpacking a panel again for every few rows beats writing it out once.
 const FEW_ROWS: usize = 12;
-/// Rows that an unpacked piece of a weight is multiplied with on a chip in int8, and in f32.
+/// Rows from which, on a chip that has both, products in f16 are faster than those in int8, whose sums are rescaled in each block.
+const F16_ROWS: usize = 2;
+/// Rows that an unpacked piece of a weight is multiplied with on a chip in int8 or f16, and in f32.
 const CHIP_ROWS: [usize; 2] = [128, 48];
 
 impl Engine {
@@ -39,8 +52,9 @@ impl Engine {
         let on_chip = match compute {
             Compute::F32 => Blocks::new(target.core, select::f32_layout(target)).map(Kind::F32),
             Compute::Int8 => {
-                let layout = select::i8_layout(target);
-                select::matmul(target.core, layout).map(|many| Kind::Int8(many, select::matmul(target.core, layout)))
+                let (core, layout) = (target.core, select::i8_layout(target));
+                let halves = || Blocks::new(core, select::nbits_f16_layout(target)?);
+                select::matmul(core, layout).map(|many| Kind::Int8(many, select::matmul(core, layout), halves()))
             }
         };
         Self(on_chip.unwrap_or(Kind::Host(compute)))
@@ -50,8 +64,19 @@ impl Engine {
     pub fn layout(self) -> NBitsLayout {
         match self.0 {
             Kind::Host(_) => NBitsLayout::Host,
-            Kind::Int8(variant, _) => groups::layout(variant),
+            Kind::Int8(variant, ..) => groups::layout(variant),
             Kind::F32(_) => NBitsLayout::Packed(PackLayout::I8P32X1),
+        }
+    }
+
+    /// How a product with `m` rows is computed, whatever part of them a rank has.
+    pub(super) fn method(self, m: usize) -> Method {
+        match self.0 {
+            Kind::Host(compute) => Method::Host(compute),
+            Kind::Int8(_, Some(row), _) if m == 1 => Method::Row(row),
+            Kind::Int8(.., Some(halves)) if m >= F16_ROWS => Method::F16(halves),
+            Kind::Int8(variant, ..) => Method::Int8(variant),
+            Kind::F32(blocks) => Method::F32(blocks),
         }
     }
 
@@ -92,13 +117,14 @@ impl Engine {
 }
 
 /// e.g. `int8`, or on a chip `int8 by ime1_4x16x16`.
-impl fmt::Display for Engine {
+impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Kind::Host(Compute::Int8) => f.write_str("int8"),
-            Kind::Host(Compute::F32) => f.write_str("f32"),
-            Kind::Int8(variant, _) => write!(f, "int8 by {}", variant.name),
-            Kind::F32(blocks) => write!(f, "f32 by {}", blocks.name()),
+        match self {
+            Method::Host(compute) => compute.fmt(f),
+            Method::Row(variant) => write!(f, "int8 by {}", variant.name),
+            Method::Int8(variant) => write!(f, "int8 by {}", variant.name),
+            Method::F16(blocks) => write!(f, "f16 by {}", blocks.name()),
+            Method::F32(blocks) => write!(f, "f32 by {}", blocks.name()),
         }
     }
 }

@@ -60,8 +60,8 @@ impl GatedNBits {
 
 impl fmt::Display for GatedNBits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { m, engine, gate, .. } = self;
-        write!(f, "gated_nbits m={m} {} in {engine} {gate:?}", self.weights[0].shape())
+        let Self { m, gate, .. } = self;
+        write!(f, "gated_nbits m={m} {} in {} {gate:?}", self.weights[0].shape(), self.engine.method(*m))
     }
 }
 
@@ -85,7 +85,7 @@ impl Driver for GatedNBits {
         let a = io.input::<f32>(0);
         for rows in chunks(rows, most) {
             let a = &a[rows.start * shape.k()..rows.end * shape.k()];
-            let mut left = Left::prepare(worker, self.engine, shape, a, bytes);
+            let mut left = Left::prepare(worker, (self.engine, self.m), shape, a, bytes);
             for strip in chunks(panels.clone(), self.engine.strip_panels()) {
                 left.multiply(worker, &self.weights[0], strip.clone(), gate)?;
                 left.multiply(worker, &self.weights[1], strip.clone(), up)?;

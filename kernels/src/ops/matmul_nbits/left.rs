@@ -1,8 +1,9 @@
 use std::ops::Range;
 
 use super::dequantized::DequantizedProducts;
-use super::engine::{Engine, Kind};
+use super::engine::{Engine, Kind, Method};
 use super::groups::GroupProducts;
+use super::halves::HalfProducts;
 use super::row::RowProducts;
 use super::{Compute, float, integer};
 use crate::driver::RunError;
@@ -24,30 +25,38 @@ pub(crate) enum Left<'a> {
     F32(&'a [f32]),
     Int8(Int8Rows<'a>),
     Groups(GroupProducts<'a>),
+    Halves(HalfProducts<'a>),
     Row(RowProducts<'a>),
     Dequantized(DequantizedProducts<'a>),
 }
 
 impl<'a> Left<'a> {
-    /// Bytes of scratch that [`Left::prepare`] needs.
+    /// Bytes of scratch that [`Left::prepare`] needs for up to `rows` rows.
     pub fn scratch(engine: Engine, shape: &NBitsShape, rows: usize) -> usize {
         match engine.0 {
             Kind::Host(Compute::Int8) => Int8Rows::scratch(shape, rows),
             Kind::Host(Compute::F32) => Scratch::bytes::<f32>(rows * shape.depth()),
-            Kind::Int8(many, one) => {
+            Kind::Int8(many, one, halves) => {
                 let one = one.map_or(0, |variant| RowProducts::scratch(variant, shape));
-                one.max(GroupProducts::scratch(many, shape, rows))
+                let halves = halves.map_or(0, |blocks| HalfProducts::scratch(blocks, shape, rows));
+                one.max(halves).max(GroupProducts::scratch(many, shape, rows))
             }
             Kind::F32(blocks) => DequantizedProducts::scratch(blocks, shape, rows),
         }
     }
 
-    /// `a` has rows of the weight's `k`.
-    pub fn prepare(worker: &Worker<'_>, engine: Engine, shape: &NBitsShape, a: &[f32], scratch: &'a mut [u8]) -> Self {
+    /// `a` has rows of the weight's `k`, as many of the `m` of a product as there is scratch for.
+    pub fn prepare(
+        worker: &Worker<'_>,
+        (engine, m): (Engine, usize),
+        shape: &NBitsShape,
+        a: &[f32],
+        scratch: &'a mut [u8],
+    ) -> Self {
         let mut scratch = Scratch::new(scratch);
-        match engine.0 {
-            Kind::Host(Compute::Int8) => Self::Int8(Int8Rows::quantize(shape, a, &mut scratch)),
-            Kind::Host(Compute::F32) => {
+        match engine.method(m) {
+            Method::Host(Compute::Int8) => Self::Int8(Int8Rows::quantize(shape, a, &mut scratch)),
+            Method::Host(Compute::F32) => {
                 let (k, depth) = (shape.k(), shape.depth());
                 let rows: &mut [f32] = scratch.take(a.len() / k * depth);
                 for (row, a) in rows.chunks_mut(depth).zip(a.chunks(k)) {
@@ -56,11 +65,10 @@ impl<'a> Left<'a> {
                 }
                 Self::F32(rows)
             }
-            Kind::Int8(_, Some(variant)) if a.len() == shape.k() => {
-                Self::Row(RowProducts::prepare(worker, variant, shape, a, &mut scratch))
-            }
-            Kind::Int8(variant, _) => Self::Groups(GroupProducts::prepare(worker, variant, shape, a, &mut scratch)),
-            Kind::F32(blocks) => Self::Dequantized(DequantizedProducts::prepare(blocks, shape, a, &mut scratch)),
+            Method::Row(variant) => Self::Row(RowProducts::prepare(worker, variant, shape, a, &mut scratch)),
+            Method::Int8(variant) => Self::Groups(GroupProducts::prepare(worker, variant, shape, a, &mut scratch)),
+            Method::F16(blocks) => Self::Halves(HalfProducts::prepare(worker, blocks, shape, a, &mut scratch)),
+            Method::F32(blocks) => Self::Dequantized(DequantizedProducts::prepare(blocks, shape, a, &mut scratch)),
         }
     }
 
@@ -82,6 +90,7 @@ impl<'a> Left<'a> {
                 Ok(())
             }),
             Self::Groups(products) => products.multiply(worker, weights, panels, tile),
+            Self::Halves(products) => products.multiply(worker, weights, panels, tile),
             Self::Row(row) => each(panels, |index, panel| row.multiply(worker, weights, panel, index, tile)),
             Self::Dequantized(rows) => each(panels, |index, panel| rows.multiply(worker, weights, panel, index, tile)),
         }

@@ -6,6 +6,7 @@ mod engine;
 mod float;
 mod gated;
 mod groups;
+mod halves;
 mod integer;
 mod left;
 mod line;
@@ -25,7 +26,8 @@ pub enum Compute {
     F32,
     /// `A` is rounded to int8 first: an element is off by at most 1/254 of the largest of the neighbours of a row that it shares
     /// a scale with. On the host these are 32, on chips up to 128, and no more than a block of the weight has. The products
-    /// are exact.
+    /// are exact. Where K3 has several rows, both sides are rounded to f16 instead, which is closer: a number is off by at most
+    /// 2^-11 of itself, a weight by thrice as much, or both by 2^-39 of the largest of the row, or of the weight.
     Int8,
 }
 

@@ -82,7 +82,7 @@ impl ExpertWeights {
             Self::NBits(engine, weights) => {
                 let shape = weights.shape();
                 let bytes = scratch.take(Left::scratch(*engine, shape, rows));
-                let mut left = Left::prepare(worker, *engine, shape, a, bytes);
+                let mut left = Left::prepare(worker, (*engine, rows), shape, a, bytes);
                 let (panels, strip) = (engine.layout().panels(shape), engine.strip_panels());
                 for index in strips {
                     left.multiply(worker, weights, index * strip..((index + 1) * strip).min(panels), tile)?;

@@ -17,6 +17,7 @@ pub struct NBitsWeights {
     scales: AlignedBuf,
     /// When the model gives none: on chips empty, on the host one row of equal numbers for all panels.
     zero_points: AlignedBuf,
+    bound: f32,
 }
 
 /// A panel of [`NBitsLayout::Host`]. Words are the bytes of a step, little-endian: under a mask of `bits` bits a byte, a word
@@ -94,17 +95,23 @@ impl NBitsWeights {
             }
             (NBitsLayout::Packed(_), _) => AlignedBuf::zeroed(0),
         };
-        Ok(Self { layout, shape, codes: pack_codes(layout, &shape, codes), scales, zero_points })
+        let bound = bound(&scales, &zero_points);
+        Ok(Self { layout, shape, codes: pack_codes(layout, &shape, codes), scales, zero_points, bound })
     }
 
     /// The shape of a weight without its contents, to plan with. Running with it is [`RunError::Weights`].
     pub fn planned(layout: NBitsLayout, shape: NBitsShape) -> Self {
         let empty = || AlignedBuf::zeroed(0);
-        Self { layout, shape, codes: empty(), scales: empty(), zero_points: empty() }
+        Self { layout, shape, codes: empty(), scales: empty(), zero_points: empty(), bound: 0.0 }
     }
 
     pub fn shape(&self) -> &NBitsShape {
         &self.shape
+    }
+
+    /// On chips no element is larger, apart from NaN and infinities.
+    pub(crate) fn bound(&self) -> f32 {
+        self.bound
     }
 
     /// Panel `index` of the host's layout.
@@ -175,6 +182,17 @@ fn pack_parameters(layout: NBitsLayout, shape: &NBitsShape, values: &[f32], pack
         }
     }
     buffer.sealed()
+}
+
+/// The largest `(128 + |zero point|) |scale|`; bytes of chips are signed codes.
+fn bound(scales: &[u8], zero_points: &[u8]) -> f32 {
+    let [scales, zero_points]: [&[f32]; 2] = [scales, zero_points].map(bytemuck::cast_slice);
+    let zero_points = zero_points.iter().copied().chain(std::iter::repeat(0.0));
+    scales
+        .iter()
+        .zip(zero_points)
+        .map(|(scale, zero_point)| (128.0 + zero_point.abs()) * scale.abs())
+        .fold(0.0, f32::max)
 }
 
 impl fmt::Debug for NBitsWeights {

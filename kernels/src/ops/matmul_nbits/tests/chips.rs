@@ -1,4 +1,5 @@
 use super::*;
+use crate::ops::matmul_nbits::engine::Method;
 
 /// Targets whose layouts differ.
 const TARGETS: [Target; 3] = [Target::k1(), Target::k3(), Target::rvv(128)];
@@ -12,9 +13,11 @@ fn every_target_has_its_kernels() {
         (Target::scalar(), ["f32 by scalar_4x32x1", "int8 by scalar_2x32x1"]),
         (Target::host(1), ["f32", "int8"]),
     ] {
-        let engines = [Compute::F32, Compute::Int8].map(|compute| Engine::new(&target, compute).to_string());
-        assert_eq!(engines, expected);
+        let methods = [Compute::F32, Compute::Int8].map(|compute| Engine::new(&target, compute).method(1).to_string());
+        assert_eq!(methods, expected);
     }
+    let many = |target| Engine::new(&target, Compute::Int8).method(64).to_string();
+    assert_eq!([Target::k1(), Target::k3()].map(many), ["int8 by ime1_4x16x16", "f16 by ime2_16x32x8"]);
 }
 
 #[test]
@@ -73,6 +76,10 @@ fn int8_products_on_chips_are_known_to_the_bit() {
         for (k, n, block) in [(64, 40, 16), (300, 33, 32), (300, 17, 128), (520, 18, 256)] {
             for (m, zero) in [(1, Zero::Whole), (11, Zero::Absent), (60, Zero::Whole)] {
                 let engine = Engine::new(target, Compute::Int8);
+                let method = engine.method(m);
+                if let Method::F16(_) = method {
+                    continue;
+                }
                 let case = case(NBitsShape::new(k, n, bits, block).unwrap(), zero, false, false);
                 let mut a = floats(m * k, 1);
                 // Groups of zeros, of tiny and of huge numbers.
@@ -83,7 +90,7 @@ fn int8_products_on_chips_are_known_to_the_bit() {
                 for (index, y) in y.iter().enumerate() {
                     let a = &a[index / n * k..][..k];
                     let expected = to_the_bit(&case, a, index % n, group(engine, &case.shape), sums(m));
-                    assert_eq!(y.to_bits(), expected.to_bits(), "{engine} m={m} {} {zero:?}: {index}", case.shape);
+                    assert_eq!(y.to_bits(), expected.to_bits(), "{method} m={m} {} {zero:?}: {index}", case.shape);
                 }
             }
         }
@@ -112,7 +119,7 @@ fn extreme_codes_do_not_overflow_on_chips() {
         let y = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&[-1f32; 4096])], 3).unwrap();
         let expected = -4096.0 * ((1u32 << bits) - 1) as f32;
         let tolerance = expected.abs() * 4096.0 * f32::EPSILON;
-        assert!(y.iter().all(|y| (y - expected).abs() <= tolerance), "{engine}: {y:?} instead of {expected}");
+        assert!(y.iter().all(|y| (y - expected).abs() <= tolerance), "{target:?}: {y:?} instead of {expected}");
     }
 }
 
@@ -124,8 +131,8 @@ fn numbers_that_are_not_finite_show_in_their_row_only_on_chips() {
             let mut a = floats(3 * 64, 1);
             a[64 + 40] = bad;
             let y = run(&case, &a, 3, engine, 1);
-            assert!(y[..5].iter().chain(&y[10..]).all(|y| y.is_finite()), "{engine}");
-            assert!(y[5..10].iter().all(|y| !y.is_finite()), "{engine}");
+            assert!(y[..5].iter().chain(&y[10..]).all(|y| y.is_finite()), "{}", engine.method(3));
+            assert!(y[5..10].iter().all(|y| !y.is_finite()), "{}", engine.method(3));
         }
     }
 }
@@ -138,5 +145,28 @@ fn weights_of_another_layout_are_an_error() {
         let driver = MatMulNBits::new(1, Engine::new(&Target::k1(), compute), weights, Epilogue::NONE);
         let result = run_one::<f32>(driver, 1, &[bytemuck::cast_slice(&[0f32; 32])], 4);
         assert!(matches!(result, Err(RunError::Weights(_))));
+    }
+}
+
+#[test]
+fn rows_and_weights_of_any_size_fit_f16() {
+    let (k, n, m) = (100, 40, 4);
+    let engine = Engine::new(&Target::k3(), Compute::Int8);
+    for scale in [1e-30, 1e-5, 1e6, 1e30f32] {
+        let mut case = case(NBitsShape::new(k, n, 4, 32).unwrap(), Zero::Whole, false, false);
+        case.scales.iter_mut().for_each(|own| *own *= scale);
+        case.values.iter_mut().for_each(|value| *value *= f64::from(scale));
+        let mut a = floats(m * k, 1);
+        for (row, factor) in [1e-38, 1e-6, 1e5, 1e7].into_iter().enumerate() {
+            a[row * k..][..k].iter_mut().for_each(|a| *a *= factor);
+        }
+        let y = run(&case, &a, m, engine, 1);
+        for (index, (y, exact)) in y.iter().zip(product(&a, &case.values, [m, k, n])).enumerate() {
+            // Both sides are rounded to 11 bits, a weight three times; what is smaller than 2^-24 of the largest is lost.
+            let largest = a[index / n * k..][..k].iter().fold(0.0, |largest: f64, a| largest.max(f64::from(a.abs())));
+            let bound =
+                k as f64 * largest * case.largest * f64::from(scale) * 5.0 / 2048.0 + f64::from(f32::MIN_POSITIVE);
+            assert!((f64::from(*y) - exact).abs() <= bound, "{scale} {index}: {y} is not {exact}");
+        }
     }
 }

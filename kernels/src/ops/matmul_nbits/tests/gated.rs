@@ -31,7 +31,11 @@ fn a_gate_multiplies_what_it_lets_through() {
                 let expected = gate / (1.0 + (-gate).exp()) * up;
                 // The vectorised function is documented to a few units in the last place of its largest terms.
                 let tolerance = 8.0 * f64::from(f32::EPSILON) * (gate.abs().max(1.0) * up.abs()).max(1.0);
-                assert!((f64::from(*y) - expected).abs() <= tolerance, "{engine} {index}: {y} is not {expected}");
+                assert!(
+                    (f64::from(*y) - expected).abs() <= tolerance,
+                    "{} {index}: {y} is not {expected}",
+                    engine.method(m)
+                );
             }
         }
     }

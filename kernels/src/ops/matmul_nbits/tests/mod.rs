@@ -82,12 +82,11 @@ fn block(shape: &NBitsShape) -> usize {
     shape.group() * shape.groups_per_block()
 }
 
-fn product(a: &[f32], case: &Case, m: usize) -> Vec<f64> {
-    let (k, n) = (case.shape.k(), case.shape.n());
+fn product(a: &[f32], b: &[f64], [m, k, n]: [usize; 3]) -> Vec<f64> {
     let mut y = vec![0.0; m * n];
     for (row, depth) in (0..m).flat_map(|row| (0..k).map(move |depth| (row, depth))) {
         for column in 0..n {
-            y[row * n + column] += f64::from(a[row * k + depth]) * case.values[depth * n + column];
+            y[row * n + column] += f64::from(a[row * k + depth]) * b[depth * n + column];
         }
     }
     y
@@ -106,6 +105,32 @@ fn rounded(a: &[f32], k: usize, group: usize) -> Vec<f32> {
     rounded
 }
 
+/// `x` in 11 bits, ties to even.
+fn to_11_bits(x: f64) -> f64 {
+    if x == 0.0 {
+        return x;
+    }
+    let unit = 2f64.powi(x.abs().log2().floor() as i32 - 10);
+    (x / unit).round_ties_even() * unit
+}
+
+/// What `Compute::Int8` computes in f16, apart from the rounding of its sums.
+fn through_f16(a: &[f32], case: &Case, m: usize) -> Vec<f64> {
+    let (shape, n, blocks) = (&case.shape, case.shape.n(), case.shape.blocks());
+    let middle = f64::from(shape.middle());
+    let weight = |index: usize| {
+        let (row, column) = (index / n, index % n);
+        let parameter = column * blocks + row / block(shape);
+        let scale = case.scales[parameter];
+        let zero_point = case.zero_points.as_ref().map_or(0.0, |points| points[parameter] - middle as f32);
+        let code = code(shape, row, column) as f64 - middle;
+        to_11_bits(code * to_11_bits(scale.into()) - to_11_bits((zero_point * scale).into()))
+    };
+    let values: Vec<f64> = (0..shape.k() * n).map(weight).collect();
+    let a: Vec<f32> = a.iter().map(|&a| to_11_bits(a.into()) as f32).collect();
+    product(&a, &values, [m, shape.k(), n])
+}
+
 fn run(case: &Case, a: &[f32], m: usize, engine: Engine, ranks: usize) -> Vec<f32> {
     let driver = MatMulNBits::new(m, engine, case.weights(engine), Epilogue::NONE);
     run_one::<f32>(driver, ranks, &[bytemuck::cast_slice(a)], m * case.shape.n()).unwrap()
@@ -122,26 +147,36 @@ fn check(target: &Target, shape: NBitsShape, zero: Zero, m: usize, ranks: usize)
     let [float, int8] = [Compute::F32, Compute::Int8].map(|compute| Engine::new(target, compute));
     let case = case(shape, zero, m.is_multiple_of(2), ranks.is_multiple_of(2));
     let a = floats(m * shape.k(), 1);
-    let exact = product(&a, &case, m);
-    let through_int8 = product(&rounded(&a, shape.k(), group(int8, &shape)), &case, m);
+    let dims = [m, shape.k(), shape.n()];
+    let exact = product(&a, &case.values, dims);
+    let is_f16 = matches!(int8.method(m), engine::Method::F16(_));
+    let through = match is_f16 {
+        true => through_f16(&a, &case, m),
+        false => product(&rounded(&a, shape.k(), group(int8, &shape)), &case.values, dims),
+    };
     let sums = f64::from(f32::EPSILON) * (shape.k() + 2) as f64 * case.largest * 2.0;
     let moved = |index: usize| {
         let column = index % shape.n();
         let weights: f64 = (0..shape.k()).map(|row| case.values[row * shape.n() + column].abs()).sum();
         weights / 254.0 + sums
     };
-    let what = format!("m={m} {shape} {zero:?} on {ranks} ranks in {float} and {int8}");
+    let what = format!("m={m} {shape} {zero:?} on {ranks} ranks in {} and {}", float.method(m), int8.method(m));
     let in_f32 = run(&case, &a, m, float, ranks);
     let in_int8 = run(&case, &a, m, int8, ranks);
     let mut ties = 0;
     for index in 0..exact.len() {
         let (float, int) = (f64::from(in_f32[index]), f64::from(in_int8[index]));
         assert!((float - exact[index]).abs() <= sums, "{what}: {index} is {float}, not {}", exact[index]);
-        assert!((int - exact[index]).abs() <= moved(index), "{what} in int8: {index} is {int}, not {}", exact[index]);
+        let most = if is_f16 { 5.0 / 2048.0 * case.largest * shape.k() as f64 } else { moved(index) };
+        assert!((int - exact[index]).abs() <= most, "{what} in int8: {index} is {int}, not {}", exact[index]);
         // A number that falls between two codes may go either way, so a few rows may differ from this rounding.
-        ties += usize::from((int - through_int8[index]).abs() > sums);
+        ties += usize::from((int - through[index]).abs() > sums);
     }
-    assert!(ties <= exact.len() / 50, "{what}: int8 differs from rounded rows in {ties} of {}", exact.len());
+    assert!(
+        ties <= if is_f16 { 0 } else { exact.len() / 50 },
+        "{what}: int8 differs from rounded rows in {ties} of {}",
+        exact.len()
+    );
 }
 
 #[test]
