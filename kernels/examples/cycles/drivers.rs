@@ -24,9 +24,18 @@ pub fn all(items: &mut Items) {
     let unary = |items: &mut Items, name: &str, driver: Box<dyn Driver>| {
         items.driver(name, work, From::L2, || (driver, vec![x()], vec![4 * LEN]));
     };
-    unary(items, "unary_relu", Box::new(Unary::new(UnaryOp::Relu, LEN)));
-    unary(items, "unary_gelu", Box::new(Unary::new(UnaryOp::Gelu, LEN)));
-    unary(items, "unary_exp", Box::new(Unary::new(UnaryOp::Exp, LEN)));
+    for (name, op) in [
+        ("unary_relu", UnaryOp::Relu),
+        ("unary_gelu", UnaryOp::Gelu),
+        ("unary_gelu_tanh", UnaryOp::GeluTanh),
+        ("unary_silu", UnaryOp::Swish { alpha: 1.0 }),
+        ("unary_sigmoid", UnaryOp::Sigmoid),
+        ("unary_tanh", UnaryOp::Tanh),
+        ("unary_erf", UnaryOp::Erf),
+        ("unary_exp", UnaryOp::Exp),
+    ] {
+        unary(items, name, Box::new(Unary::new(op, LEN)));
+    }
     unary(items, "softmax", Box::new(Softmax::new(ROWS, WIDTH, 1, false)));
     items.driver("arithmetic_add", work, From::L2, || {
         let dims = [ROWS, WIDTH];

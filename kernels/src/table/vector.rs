@@ -56,7 +56,7 @@ pub static UNARY_F32: &[Variant<UnaryF32>] = &[
         name: "rvv_gelu_tanh",
         needs: Needs::RVV,
         spec: unary_f32::Function::GeluTanh,
-        run: riscv!(unary_f32::rvv_sigmoid::gelu_tanh),
+        run: riscv!(unary_f32::rvv_gelu_tanh::gelu_tanh),
     },
     Variant {
         name: "rvv_leaky_relu",
@@ -141,6 +141,18 @@ pub static REDUCE_F32: &[Variant<ReduceF32>] = &[
         needs: Needs::RVV,
         spec: Reduction::Extremes,
         run: riscv!(reduce_f32::rvv::extremes),
+    },
+    Variant {
+        name: "rvv_greatest",
+        needs: Needs::RVV,
+        spec: Reduction::Greatest,
+        run: riscv!(reduce_f32::rvv::greatest),
+    },
+    Variant {
+        name: "rvv_lane_squares",
+        needs: Needs::RVV,
+        spec: Reduction::LaneSquares,
+        run: riscv!(reduce_f32::rvv::lane_squares),
     },
     Variant { name: "rvv_moments", needs: Needs::RVV, spec: Reduction::Moments, run: riscv!(reduce_f32::rvv::moments) },
     Variant { name: "rvv_squares", needs: Needs::RVV, spec: Reduction::Squares, run: riscv!(reduce_f32::rvv::squares) },

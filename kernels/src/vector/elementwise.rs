@@ -23,6 +23,9 @@ pub(crate) struct Unary<'w> {
 
 impl<'w> Unary<'w> {
     pub fn new(worker: &Worker<'w>, function: unary_f32::Function, parameters: [f32; 2]) -> Option<Self> {
+        if function == unary_f32::Function::Swish && !unary_f32::ALPHAS.contains(&parameters[0]) {
+            return None;
+        }
         find(worker, UNARY_F32, function).map(|kernel| Self { kernel, parameters })
     }
 

@@ -1,13 +1,9 @@
-//! The exponential of `ukr::unary_f32`; v4-v7 are the lanes of the sum. The power of two comes from the bits of a sum with so large
-//! a number that only an integer is left of its fraction.
+//! The exponential of `ukr::unary_f32`; v4-v7 are the lanes of the sum.
 
 use super::Args;
-use crate::ukr::unary_f32::single::{both, coefficients, polynomial, register, rounds};
-
-/// `1.5 2^23`
-const ROUNDING: f32 = 12_582_912.0;
-/// The results are scaled by this and back: as numbers times a power of two they would not reach the denormals.
-const LARGE: f32 = (1u64 << 63) as f32 * 2.0;
+use crate::ukr::unary_f32::single::{
+    LARGE, NATURAL, both, coefficients, meanwhile, polynomial, reduced, register, rounds,
+};
 
 /// # Safety
 /// The contract of [`Args`], on a core that meets the needs of its row in the table.
@@ -17,21 +13,21 @@ pub unsafe fn run(args: &Args) {
         rounds!(
             args,
             args.shift,
-            [in("a4") args.sum, in("t4") LARGE.to_bits() as usize, in("f16") ROUNDING, in("f17") 1.0 / LARGE,],
+            NATURAL,
+            [in("a4") args.sum, in("t4") LARGE.to_bits() as usize,],
             ["vsetvli t3, zero, e32, m4, ta, ma", "vmv.v.i v4, 0"],
-            both!("vfsub.vf " r ", " x ", f10"),
+            [both!("vfsub.vf " r ", " x ", f10\nvfmv.v.f " t ", f16")],
             [
                 both!("vminu.vx " r ", " r ", a6"),
-                both!("vfmv.v.f " p ", f16"),
-                both!("vfmacc.vf " p ", f11, " r),
-                both!("vfsub.vf " t ", " p ", f16"),
-                both!("vsll.vi " n ", " p ", 23"),
-                both!("vadd.vx " n ", " n ", t4"),
-                polynomial!(),
+                both!("vfmacc.vf " t ", f11, " r),
+                both!("vsll.vi " n ", " t ", 23\nvfsub.vf " t ", " t ", f16"),
+                reduced!(["vadd.vx " n ", " n ", t4"], []),
+                polynomial!([], [], [], []),
                 both!("vfmadd.vv " p ", " n ", " n),
                 both!("vfmul.vf " p ", " p ", f17")
             ],
-            ["vfadd.vv v4, v4, v20", "vse32.v v20, (a1)"],
+            ["vfadd.vv v4, v4, v20"],
+            "v20",
             [
                 "vsetvli t3, zero, e32, m2, ta, ma",
                 "vfwadd.vv v8, v4, v6",

@@ -17,8 +17,12 @@ impl Family for ReduceF32 {
 pub enum Reduction {
     /// Smallest and largest number; NaN is passed over, infinities when there is none.
     Extremes,
-    /// Sums of `x - shift` and of its square, in f64.
+    /// The largest number, and 0; NaN is passed over, minus infinity when there is none.
+    Greatest,
+    /// Sums of `x - shift` and of its square, in lanes of f32.
     Moments,
+    /// As [`Reduction::Squares`], in lanes of f32.
+    LaneSquares,
     /// The sum of squares, in f64, and 0.
     Squares,
     /// The sum, in f64, and 0.

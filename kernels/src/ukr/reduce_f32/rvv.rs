@@ -77,20 +77,57 @@ reduction!(
 );
 
 reduction!(
-    moments,
-    "m4",
-    ["v0", "v4"],
-    ["vsetvli t0, zero, e64, m8, ta, ma", "vmv.v.i v16, 0", "vmv.v.i v24, 0"],
-    ["vfwsub.vf v8, v0, f10", "vsetvli zero, zero, e64, m8, tu, ma", "vfadd.vv v16, v16, v8", "vfmacc.vv v24, v8, v8"],
-    ["vfwsub.vf v8, v4, f10", "vsetvli zero, zero, e64, m8, tu, ma", "vfadd.vv v16, v16, v8", "vfmacc.vv v24, v8, v8"],
+    greatest,
+    "m8",
+    ["v24", "v0"],
+    ["vsetvli t0, zero, e32, m8, ta, ma", "vfmv.v.f v8, f11", "vfneg.v v8, v8"],
+    ["vfmax.vv v8, v8, v24"],
+    ["vfmax.vv v8, v8, v0"],
     [
-        fold!("vfadd.vv", "e64", 16, 20, 18, 17),
-        fold!("vfadd.vv", "e64", 24, 28, 26, 25),
-        "vmv.s.x v8, zero",
-        "vfredusum.vs v9, v16, v8",
-        "vfredusum.vs v10, v24, v8",
-        "vfmv.f.s f0, v9",
-        "vfmv.f.s f1, v10"
+        fold!("vfmax.vv", "e32", 8, 12, 10, 9),
+        "vfredmax.vs v8, v8, v8",
+        "vfmv.f.s f0, v8",
+        "fcvt.d.s f0, f0",
+        "fmv.d.x f1, zero"
+    ]
+);
+
+reduction!(
+    moments,
+    "m8",
+    ["v24", "v0"],
+    ["vsetvli t0, zero, e32, m8, ta, ma", "vmv.v.i v8, 0", "vmv.v.i v16, 0"],
+    ["vfsub.vf v24, v24, f10", "vfadd.vv v8, v8, v24", "vfmacc.vv v16, v24, v24"],
+    ["vfsub.vf v0, v0, f10", "vfadd.vv v8, v8, v0", "vfmacc.vv v16, v0, v0"],
+    [
+        // Both at once: they wait for one another's time.
+        "vsetvli t0, zero, e32, m4, ta, ma\nvfadd.vv v8, v8, v12\nvfadd.vv v16, v16, v20",
+        "vsetvli t0, zero, e32, m2, ta, ma\nvfadd.vv v8, v8, v10\nvfadd.vv v16, v16, v18",
+        "vsetvli t0, zero, e32, m1, ta, ma\nvfadd.vv v8, v8, v9\nvfadd.vv v16, v16, v17",
+        "vmv.s.x v24, zero",
+        "vfredusum.vs v8, v8, v24",
+        "vfredusum.vs v16, v16, v24",
+        "vfmv.f.s f0, v8",
+        "vfmv.f.s f1, v16",
+        "fcvt.d.s f0, f0",
+        "fcvt.d.s f1, f1"
+    ]
+);
+
+reduction!(
+    lane_squares,
+    "m8",
+    ["v24", "v0"],
+    ["vsetvli t0, zero, e32, m8, ta, ma", "vmv.v.i v8, 0"],
+    ["vfmacc.vv v8, v24, v24"],
+    ["vfmacc.vv v8, v0, v0"],
+    [
+        fold!("vfadd.vv", "e32", 8, 12, 10, 9),
+        "vmv.s.x v24, zero",
+        "vfredusum.vs v8, v8, v24",
+        "vfmv.f.s f0, v8",
+        "fcvt.d.s f0, f0",
+        "fmv.d.x f1, zero"
     ]
 );
 

@@ -1,11 +1,15 @@
 //! Functions of one f32, element by element. NaN stays NaN.
 
 #[cfg(target_arch = "riscv64")]
+mod parts;
+#[cfg(target_arch = "riscv64")]
 pub mod rvv_erf;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv_exp;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv_gelu;
+#[cfg(target_arch = "riscv64")]
+pub mod rvv_gelu_tanh;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv_sigmoid;
 #[cfg(target_arch = "riscv64")]
@@ -14,8 +18,6 @@ pub mod rvv_simple;
 pub mod rvv_tanh;
 #[cfg(target_arch = "riscv64")]
 pub mod single;
-#[cfg(target_arch = "riscv64")]
-pub mod wide;
 
 use crate::table::Family;
 
@@ -45,10 +47,13 @@ pub enum Function {
     Relu,
     Sigmoid,
     Sqrt,
-    /// `x sigmoid(alpha x)`
+    /// `x sigmoid(alpha x)` for an `alpha` of [`ALPHAS`].
     Swish,
     Tanh,
 }
+
+/// The alphas of [`Function::Swish`], whose products with what counts of `x` neither overflow nor lose their ends.
+pub const ALPHAS: std::ops::RangeInclusive<f32> = 1e-6..=1e6;
 
 /// `len` numbers of `x` and of `y`, which may be the same.
 #[repr(C)]

@@ -44,16 +44,11 @@ macro_rules! simple {
 }
 
 simple!(abs, ["vfabs.v v24, v8"], []);
-// `vfmax` and `vfmin` would turn NaN into the bound; no comparison selects it.
+// `vfmax` and `vfmin` turn NaN into the bound.
 simple!(
     clip,
-    ["vmv.v.v v24, v8"],
-    [
-        "vmflt.vf v0, v24, f10",
-        "vfmerge.vfm v24, v24, f10, v0",
-        "vmfgt.vf v0, v24, f11",
-        "vfmerge.vfm v24, v24, f11, v0"
-    ]
+    ["vmfne.vv v0, v8, v8", "vmv.v.v v16, v8", "vfmax.vf v24, v8, f10"],
+    ["vfmin.vf v24, v24, f11", "vmerge.vvm v24, v24, v16, v0"]
 );
 simple!(
     leaky_relu,
@@ -62,5 +57,6 @@ simple!(
 );
 simple!(neg, ["vfneg.v v24, v8"], []);
 simple!(reciprocal, ["vfrdiv.vf v24, v8, f13"], []);
-simple!(relu, ["vmv.v.v v24, v8"], ["vmflt.vf v0, v24, f12", "vmerge.vim v24, v24, 0, v0"]);
+// The sum with 0 has NaN without its sign, which is then larger than 0 as an integer, too.
+simple!(relu, ["vfadd.vf v24, v8, f12"], ["vmax.vx v24, v24, zero"]);
 simple!(sqrt, ["vfsqrt.v v24, v8"], []);
