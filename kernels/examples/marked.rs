@@ -163,7 +163,7 @@ fn vectors() {
         each(UNARY_F32, unary_f32::Args { x, y, len, alpha: 1.0, beta: 2.0 });
         each(BINARY_F32, binary_f32::Args { a: x, b: x, y, len, a_repeats: false, b_repeats: false });
         each(REDUCE_F32, reduce_f32::Args { x, len, shift: 0.0, result: &mut result });
-        each(ROTATE_F32, rotate_f32::Args { x, y, cos: x, sin: x, pairs: LEN / 2 });
+        each(ROTATE_F32, rotate_f32::Args { x, y, cos: x, sin: x, pairs: LEN / 2, rows: 1, x_stride: 0, y_stride: 0 });
         each(EXP_SUM_F32, exp_sum_f32::Args { x, y, len, shift: 1.0, sum: &mut sum });
         each(NORMALIZE_F32, normalize);
         each(QUANTIZE_F32_U8, quantize_f32_u8::Args { x, y: byte, len, scale: 0.1, zero_point: 128, flip: 0 });

@@ -4,7 +4,7 @@
 mod elementwise;
 mod halves;
 mod nbits;
-mod rotate;
+pub(crate) mod rotate;
 mod rows;
 
 use half::f16;
@@ -19,7 +19,7 @@ pub(crate) use elementwise::{Binary, Compare, Select, Unary};
 pub(crate) use halves::{Groups, pack_halves};
 pub(crate) use nbits::{dequantize, quantize_groups, unpack};
 pub(crate) use rotate::{rotate, rotate_in_place};
-pub(crate) use rows::{Normalize, exp_sum, exp_sum_in_place, reduce};
+pub(crate) use rows::{ExpSum, Normalize, Reduce, exp_sum_in_place, reduce};
 
 fn find<'w, F: Family<Spec: PartialEq>>(
     worker: &Worker<'w>,

@@ -11,8 +11,6 @@ use rten_simd::SimdOp;
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;
-use crate::ukr::binary_f32::Function;
-use crate::vector;
 
 /// Elements that one rank takes at least.
 const GRAIN: usize = 4096;
@@ -108,9 +106,9 @@ impl Driver for Norm {
             mean: output(self.mean_out, share.clone()),
             inv_std: output(self.inv_std_out, share),
         };
-        match (vector::Binary::new(worker, Function::Add), vector::Normalize::new(worker)) {
-            (Some(add), Some(normalize)) => rows.run_in_vectors(worker, &add, &normalize),
-            _ => rows.dispatch(),
+        match vectors::Vectors::new(worker, self.kind) {
+            Some(vectors) => rows.run_in_vectors(&vectors),
+            None => rows.dispatch(),
         }
         Ok(())
     }

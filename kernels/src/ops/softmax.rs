@@ -8,6 +8,7 @@ use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::{Io, SharedOut};
 use crate::ukr::binary_f32::Function;
+use crate::ukr::prefetch;
 use crate::ukr::reduce_f32::Reduction;
 use crate::vector;
 
@@ -33,33 +34,18 @@ impl Softmax {
         Self { outer, axis, inner, log }
     }
 
-    fn row(&self, worker: &Worker<'_>, x: &[f32], y: &mut [f32]) {
-        if self.row_in_vectors(worker, x, y).is_some() {
-            return;
+    fn row(&self, vectors: Option<&Vectors<'_>>, x: &[f32], y: &mut [f32]) {
+        match (vectors, self.log) {
+            (Some(vectors), false) => vectors.softmax(x, y),
+            (Some(vectors), true) => vectors.log_softmax(x, y),
+            (None, log) => {
+                y.copy_from_slice(x);
+                match log {
+                    true => rten_vecmath::LogSoftmax::new_mut(y).dispatch(),
+                    false => rten_vecmath::Softmax::new_mut(y).dispatch(),
+                };
+            }
         }
-        y.copy_from_slice(x);
-        match self.log {
-            true => rten_vecmath::LogSoftmax::new_mut(y).dispatch(),
-            false => rten_vecmath::Softmax::new_mut(y).dispatch(),
-        };
-    }
-
-    /// `None` when the worker's core has no vectors.
-    fn row_in_vectors(&self, worker: &Worker<'_>, x: &[f32], y: &mut [f32]) -> Option<()> {
-        let [_, greatest] = vector::reduce(worker, Reduction::Extremes, x, 0.0)?;
-        let greatest = greatest as f32;
-        if !self.log {
-            let sum = vector::exp_sum(worker, x, y, greatest)?;
-            vector::Binary::new(worker, Function::Mul)?.map_in_place(y, &[(1.0 / sum) as f32]);
-            return Some(());
-        }
-        let mut sum = 0.0;
-        let mut stage = [0.0; STAGE];
-        for part in x.chunks(STAGE) {
-            sum += vector::exp_sum(worker, part, &mut stage[..part.len()], greatest)?;
-        }
-        vector::Normalize::new(worker)?.map(x, y, [greatest, sum.ln() as f32, 1.0], [None; 2]);
-        Some(())
     }
 
     /// The axis is the last one: rows are contiguous.
@@ -68,14 +54,21 @@ impl Softmax {
         let elements = share.start * self.axis..share.end * self.axis;
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { y.range(elements.clone()) };
-        for (y, x) in y.chunks_exact_mut(self.axis).zip(x[elements].chunks_exact(self.axis)) {
-            self.row(worker, x, y);
+        let vectors = Vectors::new(worker);
+        let mut rows = x[elements].chunks_exact(self.axis).peekable();
+        for y in y.chunks_exact_mut(self.axis) {
+            let Some(x) = rows.next() else { return };
+            if let (Some(_), Some(next)) = (&vectors, rows.peek()) {
+                prefetch(next);
+            }
+            self.row(vectors.as_ref(), x, y);
         }
     }
 
     /// Gathers blocks of columns as rows, and puts the results back.
     fn run_columns(&self, worker: &Worker<'_>, x: &[f32], y: SharedOut<'_, f32>, rows: &mut [f32]) {
         let (rows, results) = rows.split_at_mut(BLOCK * self.axis);
+        let vectors = Vectors::new(worker);
         let blocks = self.inner.div_ceil(BLOCK);
         for unit in worker.share(self.outer * blocks, GRAIN.div_ceil(BLOCK * self.axis)) {
             let first = unit % blocks * BLOCK;
@@ -87,7 +80,7 @@ impl Softmax {
                 }
             }
             let columns = rows.chunks_exact(self.axis).zip(results.chunks_exact_mut(self.axis));
-            columns.take(width).for_each(|(row, result)| self.row(worker, row, result));
+            columns.take(width).for_each(|(row, result)| self.row(vectors.as_ref(), row, result));
             for step in 0..self.axis {
                 // SAFETY: shares of ranks are disjoint, and so are the blocks of different units.
                 let y = unsafe { y.range(at(step)..at(step) + width) };
@@ -96,6 +89,38 @@ impl Softmax {
                 }
             }
         }
+    }
+}
+
+/// The kernels of a worker whose core has vectors.
+struct Vectors<'w> {
+    greatest: vector::Reduce<'w>,
+    exp_sum: vector::ExpSum<'w>,
+    mul: vector::Binary<'w>,
+    normalize: vector::Normalize<'w>,
+}
+
+impl<'w> Vectors<'w> {
+    fn new(worker: &Worker<'w>) -> Option<Self> {
+        Some(Self {
+            greatest: vector::Reduce::new(worker, Reduction::Greatest)?,
+            exp_sum: vector::ExpSum::new(worker)?,
+            mul: vector::Binary::new(worker, Function::Mul)?,
+            normalize: vector::Normalize::new(worker)?,
+        })
+    }
+
+    fn softmax(&self, x: &[f32], y: &mut [f32]) {
+        let [greatest, _] = self.greatest.of(x, 0.0);
+        let sum = self.exp_sum.map(x, y, greatest as f32);
+        self.mul.map_in_place(y, &[(1.0 / sum) as f32]);
+    }
+
+    fn log_softmax(&self, x: &[f32], y: &mut [f32]) {
+        let [greatest, _] = self.greatest.of(x, 0.0).map(|number| number as f32);
+        let mut stage = [0.0; STAGE];
+        let sum: f64 = x.chunks(STAGE).map(|part| self.exp_sum.map(part, &mut stage[..part.len()], greatest)).sum();
+        self.normalize.map(x, y, [greatest, sum.ln() as f32, 1.0], [None; 2]);
     }
 }
 

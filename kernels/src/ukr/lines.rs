@@ -8,16 +8,31 @@ pub(crate) const LINE: usize = 64;
 /// Asks for `data` to come to the first cache, by `prefetch.r` of Zicbop: a hint, which cores without that extension pass over.
 #[inline(always)]
 pub(crate) fn prefetch<T>(data: &[T]) {
-    #[cfg(target_arch = "riscv64")]
-    for at in (0..size_of_val(data)).step_by(LINE) {
-        let line = data.as_ptr().wrapping_byte_add(at);
-        // SAFETY: a hint changes nothing and never faults. This is `prefetch.r 0(line)`, which the base ISA spells `ori`.
-        unsafe {
-            std::arch::asm!(".insn i 0x13, 6, x0, {}, 1", in(reg) line, options(nostack, readonly, preserves_flags))
-        }
+    /// `prefetch.r` of a line and of those behind it, which the base ISA spells `ori`.
+    macro_rules! lines {
+        ($line:expr, $($immediate:literal),+) => {
+            #[cfg(target_arch = "riscv64")]
+            // SAFETY: a hint changes nothing and never faults.
+            unsafe {
+                std::arch::asm!(
+                    $(concat!(".insn i 0x13, 6, x0, {line}, ", $immediate),)+
+                    line = in(reg) $line,
+                    options(nostack, readonly, preserves_flags)
+                )
+            }
+            #[cfg(not(target_arch = "riscv64"))]
+            let _ = $line;
+        };
     }
-    #[cfg(not(target_arch = "riscv64"))]
-    let _ = (data, LINE);
+    let (mut line, mut bytes) = (data.as_ptr(), size_of_val(data));
+    while bytes >= 4 * LINE {
+        lines!(line, 1, 65, 129, 193);
+        (line, bytes) = (line.wrapping_byte_add(4 * LINE), bytes - 4 * LINE);
+    }
+    while bytes > 0 {
+        lines!(line, 1);
+        (line, bytes) = (line.wrapping_byte_add(LINE), bytes.saturating_sub(LINE));
+    }
 }
 
 /// Makes `rows` rows of `columns` numbers, `stride` numbers apart, zero by `cbo.zero`, which spares their lines being read from

@@ -51,4 +51,12 @@ macro_rules! fold {
     };
 }
 
+/// Bytes of a vector register.
+pub(super) fn register_bytes() -> usize {
+    let bytes;
+    // SAFETY: reads a register that a core with vectors has.
+    unsafe { std::arch::asm!("csrr {}, vlenb", out(reg) bytes, options(nomem, nostack, preserves_flags)) };
+    bytes
+}
+
 pub(super) use {first, fold, halve, next};

@@ -1,52 +1,81 @@
 use super::find;
 use crate::rt::Worker;
 use crate::table::{Armed, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32};
-use crate::ukr::exp_sum_f32;
+use crate::ukr::exp_sum_f32::{self, ExpSumF32};
 use crate::ukr::normalize_f32::{self, NormalizeF32};
-use crate::ukr::reduce_f32::{self, Reduction};
+use crate::ukr::reduce_f32::{self, ReduceF32, Reduction};
 
-/// The two numbers of `reduction` over `x`; `shift` is that of moments.
+/// The two numbers that a reduction leaves of `x`.
+pub(crate) struct Reduce<'w>(Armed<'w, ReduceF32>);
+
+impl<'w> Reduce<'w> {
+    pub fn new(worker: &Worker<'w>, reduction: Reduction) -> Option<Self> {
+        find(worker, REDUCE_F32, reduction).map(Self)
+    }
+
+    /// `shift` is that of moments.
+    pub fn of(&self, x: &[f32], shift: f32) -> [f64; 2] {
+        let mut result = [0.0; 2];
+        // SAFETY: the slice has so many numbers, and `result` is ours.
+        unsafe { self.0.call(&reduce_f32::Args { x: x.as_ptr(), len: x.len(), shift, result: &mut result }) };
+        result
+    }
+
+    /// The sums over `x` of a reduction that adds up in lanes of f32.
+    pub fn sums(&self, x: &[f32], shift: f32) -> [f64; 2] {
+        let mut sums = [0.0; 2];
+        for part in x.chunks(SUMMED) {
+            let [first, second] = self.of(part, shift);
+            sums = [sums[0] + first, sums[1] + second];
+        }
+        sums
+    }
+}
+
+/// [`Reduce`] once.
 pub(crate) fn reduce(worker: &Worker<'_>, reduction: Reduction, x: &[f32], shift: f32) -> Option<[f64; 2]> {
-    let kernel = find(worker, REDUCE_F32, reduction)?;
-    let mut result = [0.0; 2];
-    // SAFETY: the slice has so many numbers, and `result` is ours.
-    unsafe { kernel.call(&reduce_f32::Args { x: x.as_ptr(), len: x.len(), shift, result: &mut result }) };
-    Some(result)
-}
-
-/// `y = exp(x - shift)` for numbers that are not larger than `shift`; the sum of `y`.
-///
-/// # Panics
-/// When the lengths differ.
-pub(crate) fn exp_sum(worker: &Worker<'_>, x: &[f32], y: &mut [f32], shift: f32) -> Option<f64> {
-    assert_eq!(x.len(), y.len());
-    // SAFETY: both have so many numbers.
-    unsafe { exp_sums(worker, x.as_ptr(), y, shift) }
-}
-
-/// [`exp_sum`] of `y` itself.
-pub(crate) fn exp_sum_in_place(worker: &Worker<'_>, y: &mut [f32], shift: f32) -> Option<f64> {
-    // SAFETY: the numbers are `y`.
-    unsafe { exp_sums(worker, y.as_ptr(), y, shift) }
+    Reduce::new(worker, reduction).map(|reduce| reduce.of(x, shift))
 }
 
 /// Numbers that a kernel sums up in the lanes of its vectors.
 const SUMMED: usize = 4096;
 
-/// # Safety
-/// There are as many numbers at `x` as in `y`.
-unsafe fn exp_sums(worker: &Worker<'_>, x: *const f32, y: &mut [f32], shift: f32) -> Option<f64> {
-    let kernel = find(worker, EXP_SUM_F32, ())?;
-    let sum = |(index, y): (usize, &mut [f32])| {
-        let mut sum = 0.0;
-        // SAFETY: a part of the numbers for each part of `y`, which may be the same, and `sum` is ours.
-        unsafe {
-            let x = x.add(index * SUMMED);
-            kernel.call(&exp_sum_f32::Args { x, y: y.as_mut_ptr(), len: y.len(), shift, sum: &mut sum });
-        }
-        sum
-    };
-    Some(y.chunks_mut(SUMMED).enumerate().map(sum).sum())
+/// `y = exp(x - shift)` for numbers that are not larger than `shift`, and the sum of `y`.
+pub(crate) struct ExpSum<'w>(Armed<'w, ExpSumF32>);
+
+impl<'w> ExpSum<'w> {
+    pub fn new(worker: &Worker<'w>) -> Option<Self> {
+        find(worker, EXP_SUM_F32, ()).map(Self)
+    }
+
+    /// # Panics
+    /// When the lengths differ.
+    pub fn map(&self, x: &[f32], y: &mut [f32], shift: f32) -> f64 {
+        assert_eq!(x.len(), y.len());
+        // SAFETY: both have so many numbers.
+        unsafe { self.call(x.as_ptr(), y, shift) }
+    }
+
+    /// # Safety
+    /// There are as many numbers at `x` as in `y`.
+    unsafe fn call(&self, x: *const f32, y: &mut [f32], shift: f32) -> f64 {
+        let sum = |(index, y): (usize, &mut [f32])| {
+            let mut sum = 0.0;
+            // SAFETY: a part of the numbers for each part of `y`, which may be the same, and `sum` is ours.
+            unsafe {
+                let x = x.add(index * SUMMED);
+                self.0.call(&exp_sum_f32::Args { x, y: y.as_mut_ptr(), len: y.len(), shift, sum: &mut sum });
+            }
+            sum
+        };
+        y.chunks_mut(SUMMED).enumerate().map(sum).sum()
+    }
+}
+
+/// [`ExpSum`] of `y` itself.
+pub(crate) fn exp_sum_in_place(worker: &Worker<'_>, y: &mut [f32], shift: f32) -> Option<f64> {
+    // SAFETY: the numbers are `y`.
+    ExpSum::new(worker).map(|exp_sum| unsafe { exp_sum.call(y.as_ptr(), y, shift) })
 }
 
 /// `y = ((x - mean) - residue) * scale * gamma + beta` for moments `[mean, residue, scale]` and weights `[gamma, beta]`

@@ -11,7 +11,7 @@ use kernels::table::{CONVERT_F16_F32, CONVERT_F32_F16, QUANTIZE_F32_U8, RESCALE_
 use kernels::ukr::rotate_f32::Pairs;
 use kernels::ukr::{convert_f16_f32, convert_f32_f16, quantize_f32_u8, rescale_i32_f32, rotate_f32, transpose};
 
-const LENGTHS: [usize; 14] = [0, 1, 2, 7, 8, 15, 16, 17, 33, 63, 64, 65, 130, 1000];
+const LENGTHS: [usize; 16] = [0, 1, 2, 7, 8, 15, 16, 17, 32, 33, 63, 64, 65, 128, 130, 1000];
 
 fn numbers(len: usize, seed: u32) -> Vec<f32> {
     sequence(len, seed).map(|x| x as f32 / (1 << 22) as f32 - 2.0).collect()
@@ -184,27 +184,50 @@ fn transposes_move_every_width() {
 fn rotated_pairs() {
     each(ROTATE_F32, |variant, run| {
         lengths(|pairs, edge| {
-            let x = numbers(2 * pairs, 1);
-            let mut y = Guarded::new(&x, edge);
-            let [cos, sin] = [2, 3].map(|seed| Guarded::new(&numbers(pairs, seed), edge));
-            let args =
-                rotate_f32::Args { x: y.as_ptr(), y: y.as_mut_ptr(), cos: cos.as_ptr(), sin: sin.as_ptr(), pairs };
-            // SAFETY: the buffers have the sizes that the contract wants, on a core that can run the variant.
-            unsafe { call(run, &args) };
-            for pair in 0..pairs {
-                let places = match variant.spec {
-                    Pairs::Halves => [pair, pair + pairs],
-                    Pairs::Neighbours => [2 * pair, 2 * pair + 1],
+            for (rows, gap) in [(0, 0), (1, 0), (2, 3), (5, 0)] {
+                let stride = 2 * pairs + gap;
+                let x = numbers((rows * stride).saturating_sub(gap), 1);
+                let mut y = Guarded::new(&x, edge);
+                let [cos, sin] = [2, 3].map(|seed| Guarded::new(&numbers(pairs, seed), edge));
+                let (x_stride, y_stride) = (4 * stride, 4 * stride);
+                let args = rotate_f32::Args {
+                    x: y.as_ptr(),
+                    y: y.as_mut_ptr(),
+                    cos: cos.as_ptr(),
+                    sin: sin.as_ptr(),
+                    pairs,
+                    rows,
+                    x_stride,
+                    y_stride,
                 };
-                let [a, b] = places.map(|place| f64::from(x[place]));
-                let (cos, sin) = (f64::from(cos[pair]), f64::from(sin[pair]));
-                // Numbers are at most 2: one product and then the sum are rounded.
-                let tolerance = 6.0 * f64::from(f32::EPSILON);
-                for (place, expected) in places.into_iter().zip([a * cos - b * sin, a * sin + b * cos]) {
-                    let difference = (f64::from(y[place]) - expected).abs();
-                    assert!(difference <= tolerance, "{} pairs={pairs}: {} not {expected}", variant.name, y[place]);
+                // SAFETY: the buffers have the sizes that the contract wants, on a core that can run the variant.
+                unsafe { call(run, &args) };
+                for (at, &y) in y.iter().enumerate() {
+                    let (row, at) = (at / stride * stride, at % stride);
+                    let wanted = match rotated(variant.spec, pairs, at) {
+                        Some((other, pair, sign)) => {
+                            let [x, other] = [at, other].map(|place| f64::from(x[row + place]));
+                            x * f64::from(cos[pair]) + sign * other * f64::from(sin[pair])
+                        }
+                        None => f64::from(x[row + at]),
+                    };
+                    // Numbers are at most 2: one product and then the sum are rounded.
+                    let close = (f64::from(y) - wanted).abs() <= 6.0 * f64::from(f32::EPSILON);
+                    assert!(close, "{} {rows} rows of {pairs} pairs at {at}: {y} not {wanted}", variant.name);
                 }
             }
         });
     });
+}
+
+/// The other number of the pair of number `at` of a row, the pair, and the sign with which the other one counts; `None` behind the
+/// pairs.
+fn rotated(places: Pairs, pairs: usize, at: usize) -> Option<(usize, usize, f64)> {
+    let (pair, is_second) = match places {
+        Pairs::Halves => (at % pairs.max(1), at >= pairs),
+        Pairs::Neighbours => (at / 2, at % 2 == 1),
+    };
+    let distance = if places == Pairs::Halves { pairs } else { 1 };
+    let other = if is_second { at.wrapping_sub(distance) } else { at + distance };
+    (at < 2 * pairs).then_some((other, pair, if is_second { 1.0 } else { -1.0 }))
 }

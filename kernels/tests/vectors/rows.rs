@@ -13,7 +13,7 @@ fn reductions_pass_over_no_number() {
         lengths(|len, edge| {
             for offset in [0.0, 1e4] {
                 let mut values: Vec<f32> = numbers(len, 5).into_iter().map(|x| x + offset).collect();
-                if variant.spec == Reduction::Extremes && len > 8 {
+                if matches!(variant.spec, Reduction::Extremes | Reduction::Greatest) && len > 8 {
                     values[3] = f32::NAN;
                 }
                 let x = Guarded::new(&values, edge);
@@ -21,22 +21,30 @@ fn reductions_pass_over_no_number() {
                 // SAFETY: the buffer has `len` numbers.
                 unsafe { call(run, &reduce_f32::Args { x: x.as_ptr(), len, shift, result: &mut result }) };
                 let wide = || values.iter().map(|&x| f64::from(x));
+                let differences = || wide().map(|x| x - f64::from(shift));
                 let expected = match variant.spec {
                     Reduction::Extremes => {
                         [wide().fold(f64::INFINITY, f64::min), wide().fold(f64::NEG_INFINITY, f64::max)]
                     }
-                    Reduction::Moments => {
-                        let differences = || wide().map(|x| x - f64::from(shift));
-                        [differences().sum(), differences().map(|x| x * x).sum()]
-                    }
-                    Reduction::Squares => [wide().map(|x| x * x).sum(), 0.0],
+                    Reduction::Greatest => [wide().fold(f64::NEG_INFINITY, f64::max), 0.0],
+                    Reduction::Moments => [differences().sum(), differences().map(|x| x * x).sum()],
+                    Reduction::LaneSquares | Reduction::Squares => [wide().map(|x| x * x).sum(), 0.0],
                     Reduction::Sum => [wide().sum(), 0.0],
                 };
                 for (actual, expected) in result.into_iter().zip(expected) {
-                    // The order of the additions differs.
-                    let power = if variant.spec == Reduction::Squares { 2 } else { 1 };
-                    let terms = wide().map(|x| x.abs().powi(power)).sum::<f64>();
-                    let bound = f64::EPSILON * (len as f64 + 1.0) * terms;
+                    // The order of the additions differs, and at least 32 lanes are summed up.
+                    let (roundings, terms) = match variant.spec {
+                        Reduction::Moments => (
+                            f32::EPSILON as f64 * (len as f64 / 32.0 + 8.0),
+                            differences().map(|x| x.abs().max(x * x)).sum::<f64>(),
+                        ),
+                        Reduction::LaneSquares => {
+                            (f32::EPSILON as f64 * (len as f64 / 32.0 + 8.0), wide().map(|x| x * x).sum())
+                        }
+                        Reduction::Squares => (f64::EPSILON * (len as f64 + 1.0), wide().map(|x| x * x).sum()),
+                        _ => (f64::EPSILON * (len as f64 + 1.0), wide().map(f64::abs).sum()),
+                    };
+                    let bound = roundings * terms;
                     let close = actual == expected || (actual - expected).abs() <= bound;
                     assert!(close, "{} of {len}: {actual}, not {expected}", variant.name);
                 }
@@ -78,8 +86,9 @@ fn normalisations_with_and_without_weights() {
     each(NORMALIZE_F32, |_, run| {
         lengths(|len, edge| {
             let weights = [(false, false), (false, true), (true, false), (true, true)];
-            for ((with_gamma, with_beta), mean) in
-                weights.into_iter().flat_map(|weights| [0.0, 0.5].map(|mean| (weights, mean)))
+            let moments = [[0.0, 0.0], [0.5, 0.0], [0.5, 0.125], [0.0, 0.125]];
+            for ((with_gamma, with_beta), [mean, residue]) in
+                weights.into_iter().flat_map(|weights| moments.map(|moments| (weights, moments)))
             {
                 let weights = |given: bool, seed| Guarded::new(&numbers(if given { len } else { 0 }, seed), edge);
                 let (gamma, beta, x) = (weights(with_gamma, 1), weights(with_beta, 2), weights(true, 3));
@@ -92,15 +101,19 @@ fn normalisations_with_and_without_weights() {
                     beta: pointer(with_beta, &beta),
                     len,
                     mean,
-                    residue: mean / 4.0,
+                    residue,
                     scale: 3.0,
                 };
                 // SAFETY: the buffers that are given have `len` numbers.
                 unsafe { call(run, &args) };
                 for (index, &y) in y.iter().enumerate() {
-                    let mut wanted = (x[index] - mean - mean / 4.0) * 3.0;
-                    wanted *= if with_gamma { gamma[index] } else { 1.0 };
-                    wanted += if with_beta { beta[index] } else { 0.0 };
+                    let mut wanted = (x[index] - mean - residue) * 3.0;
+                    wanted = match (with_gamma, with_beta) {
+                        (true, true) => wanted.mul_add(gamma[index], beta[index]),
+                        (true, false) => wanted * gamma[index],
+                        (false, true) => wanted + beta[index],
+                        (false, false) => wanted,
+                    };
                     assert_eq!(y, wanted, "{len} {with_gamma} {with_beta} at {index}");
                 }
             }

@@ -81,7 +81,7 @@ impl Driver for KvAppend {
             worker,
             x: io.input(0),
             past: if self.past.is_some() { io.separate_input(1) } else { Some(&[]) },
-            rows: Rows::new(&self.rows, io, self.after_past()),
+            rows: Rows::new(&self.rows, worker, io, self.after_past()),
             scales: if self.format.is_scaled() { io.input(scales) } else { &[] },
             out: io.output(0),
             row: bytemuck::cast_slice_mut(&mut scratch[..self.scratch() / 4 * 4]),

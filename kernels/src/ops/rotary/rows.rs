@@ -1,12 +1,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::norm::Norm;
+use super::portable::turn;
 use crate::driver::RunError;
 use crate::host::vectorised;
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::ukr::rotate_f32::Pairs;
 use crate::vector;
+use crate::vector::rotate::{RowsAt, rotate_rows};
 
 /// Which row of the caches of cosines and sines turns a row of heads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +37,12 @@ pub struct Rotation {
     pub positions: Positions,
     /// Rows of the caches.
     pub cached: usize,
+}
+
+impl Rotation {
+    fn places(&self) -> Pairs {
+        if self.interleaved { Pairs::Neighbours } else { Pairs::Halves }
+    }
 }
 
 /// What happens to `[batch, rows]` rows of `width` elements of each head: divided by the root of the mean square plus an
@@ -76,7 +85,7 @@ impl fmt::Display for HeadRows {
 /// [`HeadRows`] with its operands.
 pub(crate) struct Rows<'a> {
     config: &'a HeadRows,
-    weight: &'a [f32],
+    norm: Option<Norm<'a>>,
     cos: &'a [f32],
     sin: &'a [f32],
     ids: &'a [i64],
@@ -84,11 +93,11 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// The operands begin at `operand`.
-    pub fn new(config: &'a HeadRows, io: &Io<'a>, operand: usize) -> Self {
-        let mut rows = Self { config, weight: &[], cos: &[], sin: &[], ids: &[] };
+    pub fn new(config: &'a HeadRows, worker: &Worker<'a>, io: &Io<'a>, operand: usize) -> Self {
+        let mut rows = Self { config, norm: None, cos: &[], sin: &[], ids: &[] };
         let mut next = operand;
-        if config.norm.is_some() {
-            rows.weight = io.input(next);
+        if let Some(epsilon) = config.norm {
+            rows.norm = Some(Norm::new(worker, io.input(next), epsilon));
             next += 1;
         }
         if config.rotation.is_some() {
@@ -112,12 +121,9 @@ impl<'a> Rows<'a> {
         x: &[f32],
         out: &mut [f32],
     ) -> Result<(), RunError> {
-        let is_normed = self.config.norm.is_some();
-        if let Some(epsilon) = self.config.norm {
-            vectorised(
-                #[inline(always)]
-                || norm(x, self.weight, epsilon, out),
-            );
+        let is_normed = self.norm.is_some();
+        if let Some(norm) = &self.norm {
+            norm.run(x, out);
         }
         let Some(rotation) = &self.config.rotation else {
             if !is_normed {
@@ -126,38 +132,20 @@ impl<'a> Rows<'a> {
             return Ok(());
         };
         let pairs = rotation.pairs;
-        let token = batch * self.config.rows + row;
-        let position = |given: i64| self.cached(rotation, given);
-        let at = match &rotation.positions {
-            Positions::Gathered => token,
-            Positions::Span => position((first + row as isize) as i64)?,
-            Positions::Each => position(self.ids[token])?,
-            Positions::From => position(self.ids[0].saturating_add(row as i64))?,
-            Positions::Sections(sections) => {
-                let tokens = self.config.batch * self.config.rows;
-                let mut at = [0; 3];
-                for (section, at) in at.iter_mut().enumerate() {
-                    *at = position(self.ids[section * tokens + token])?;
-                }
-                let angle = |pair: usize| {
-                    let at = at[usize::from(sections[pair])] * pairs + pair;
-                    (self.cos[at], self.sin[at])
-                };
-                if !is_normed {
-                    out.copy_from_slice(x);
-                }
-                turn(out, pairs, rotation.interleaved, angle);
-                return Ok(());
+        let Some(angles) = self.angles(rotation, [batch, row], first)? else {
+            let angle = self.sectional(rotation, batch * self.config.rows + row)?;
+            if !is_normed {
+                out.copy_from_slice(x);
             }
+            turn(out, pairs, rotation.interleaved, angle);
+            return Ok(());
         };
-        let angles = [self.cos, self.sin].map(|angles| &angles[at * pairs..][..pairs]);
-        let places = if rotation.interleaved { Pairs::Neighbours } else { Pairs::Halves };
         let (turned, rest) = out.split_at_mut(2 * pairs);
         let in_vectors = if is_normed {
-            vector::rotate_in_place(worker, places, turned, angles)
+            vector::rotate_in_place(worker, rotation.places(), turned, angles)
         } else {
             rest.copy_from_slice(&x[2 * pairs..]);
-            vector::rotate(worker, places, &x[..2 * pairs], turned, angles)
+            vector::rotate(worker, rotation.places(), &x[..2 * pairs], turned, angles)
         };
         if !in_vectors {
             if !is_normed {
@@ -171,41 +159,68 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
+    /// Writes row `row` of sequence `batch` for so many heads from `x` to `out` at once; `false` where a row has to be written by
+    /// [`Rows::turn`].
+    ///
+    /// # Errors
+    /// As [`Rows::turn`].
+    ///
+    /// # Safety
+    /// The rows of the heads are `width` numbers that the caller may read and write.
+    pub unsafe fn turn_heads(
+        &self,
+        worker: &Worker<'_>,
+        [batch, row]: [usize; 2],
+        first: isize,
+        heads: usize,
+        x: RowsAt<*const f32>,
+        out: RowsAt<*mut f32>,
+    ) -> Result<bool, RunError> {
+        let whole = |rotation: &&Rotation| self.norm.is_none() && 2 * rotation.pairs == self.config.width;
+        let Some(rotation) = self.config.rotation.as_ref().filter(whole) else { return Ok(false) };
+        let Some(angles) = self.angles(rotation, [batch, row], first)? else { return Ok(false) };
+        // SAFETY: the caller's promise; rows have two numbers for each angle.
+        Ok(unsafe { rotate_rows(worker, rotation.places(), heads, x, out, angles) })
+    }
+
+    /// The cosines and sines of a row; `None` where its pairs have positions of their own.
+    fn angles(
+        &self,
+        rotation: &Rotation,
+        [batch, row]: [usize; 2],
+        first: isize,
+    ) -> Result<Option<[&'a [f32]; 2]>, RunError> {
+        let token = batch * self.config.rows + row;
+        let position = |given: i64| self.cached(rotation, given);
+        let at = match &rotation.positions {
+            Positions::Gathered => token,
+            Positions::Span => position((first + row as isize) as i64)?,
+            Positions::Each => position(self.ids[token])?,
+            Positions::From => position(self.ids[0].saturating_add(row as i64))?,
+            Positions::Sections(_) => return Ok(None),
+        };
+        Ok(Some([self.cos, self.sin].map(|angles| &angles[at * rotation.pairs..][..rotation.pairs])))
+    }
+
+    /// The cosine and sine of each pair of a row whose pairs have positions of their own.
+    fn sectional(&self, rotation: &Rotation, token: usize) -> Result<impl Fn(usize) -> (f32, f32), RunError> {
+        let sections: &[u8] = if let Positions::Sections(sections) = &rotation.positions { sections } else { &[] };
+        let tokens = self.config.batch * self.config.rows;
+        let mut at = [0; 3];
+        for (section, at) in at.iter_mut().enumerate() {
+            *at = self.cached(rotation, self.ids[section * tokens + token])?;
+        }
+        Ok(move |pair: usize| {
+            let at = at[usize::from(sections[pair])] * rotation.pairs + pair;
+            (self.cos[at], self.sin[at])
+        })
+    }
+
     fn cached(&self, rotation: &Rotation, position: i64) -> Result<usize, RunError> {
         let row = usize::try_from(position).ok().filter(|&row| row < rotation.cached);
         row.ok_or_else(|| {
             let rows = rotation.cached;
             RunError::Data(format!("position {position} is not in the {rows} rows of the cosine and sine caches"))
         })
-    }
-}
-
-#[inline(always)]
-fn norm(x: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
-    let mut squares = [0.0; 16];
-    let chunks = x.chunks_exact(16);
-    let rest: f32 = chunks.remainder().iter().map(|x| x * x).sum();
-    for chunk in chunks {
-        squares.iter_mut().zip(chunk).for_each(|(sum, x)| *sum += x * x);
-    }
-    let mean = (squares.iter().sum::<f32>() + rest) / x.len() as f32;
-    let inverse = 1.0 / (mean + epsilon).sqrt();
-    out.iter_mut().zip(x.iter().zip(weight)).for_each(|(y, (x, weight))| *y = x * inverse * weight);
-}
-
-/// Turns the pairs of `row`, each by the angle with this cosine and sine.
-#[inline(always)]
-fn turn(row: &mut [f32], pairs: usize, interleaved: bool, angle: impl Fn(usize) -> (f32, f32)) {
-    if interleaved {
-        for (index, pair) in row.chunks_exact_mut(2).take(pairs).enumerate() {
-            let ((cos, sin), (a, b)) = (angle(index), (pair[0], pair[1]));
-            (pair[0], pair[1]) = (a * cos - b * sin, a * sin + b * cos);
-        }
-        return;
-    }
-    let (first, rest) = row.split_at_mut(pairs);
-    for (index, (x, y)) in first.iter_mut().zip(&mut rest[..pairs]).enumerate() {
-        let ((cos, sin), (a, b)) = (angle(index), (*x, *y));
-        (*x, *y) = (a * cos - b * sin, a * sin + b * cos);
     }
 }

@@ -1,4 +1,5 @@
-//! `y = ((x - mean) - residue) * scale * gamma + beta`, the end of a normalisation.
+//! `y = ((x - mean) - residue) * scale * gamma + beta`, the end of a normalisation. A product with `gamma` to which `beta` is added is
+//! not rounded before.
 
 #[cfg(target_arch = "riscv64")]
 pub mod rvv;

@@ -54,7 +54,7 @@ macro_rules! weighted {
                 $args,
                 ["vle32.v v16, (a3)", "vle32.v v0, (a4)"],
                 [$($centre),+],
-                [$($rest,)* "vfmul.vv v24, v24, v16", "vfadd.vv v24, v24, v0"]
+                [$($rest,)* "vfmadd.vv v24, v16, v0"]
             ),
         }
     };
@@ -65,10 +65,10 @@ macro_rules! weighted {
 pub unsafe fn run(args: &Args) {
     // SAFETY: the assembly touches only the numbers that `Args` lends it.
     unsafe {
-        if args.mean == 0.0 && args.residue == 0.0 {
-            weighted!(args, ["vfmul.vf v24, v8, f12"], []);
-        } else {
-            weighted!(args, ["vfsub.vf v24, v8, f10"], ["vfsub.vf v24, v24, f11", "vfmul.vf v24, v24, f12"]);
+        match (args.mean == 0.0, args.residue == 0.0) {
+            (true, true) => weighted!(args, ["vfmul.vf v24, v8, f12"], []),
+            (_, true) => weighted!(args, ["vfsub.vf v24, v8, f10"], ["vfmul.vf v24, v24, f12"]),
+            _ => weighted!(args, ["vfsub.vf v24, v8, f10"], ["vfsub.vf v24, v24, f11", "vfmul.vf v24, v24, f12"]),
         }
     }
 }

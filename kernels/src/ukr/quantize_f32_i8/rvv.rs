@@ -2,6 +2,7 @@
 //! way, v4 the sum. Numbers without their sign are ordered as their bits are, and those that are not finite come last.
 
 use super::{Args, LEAST, rounds};
+use crate::ukr::rounds::register_bytes;
 
 /// Whole rounds of groups that fill registers, then what is left.
 ///
@@ -32,13 +33,6 @@ pub unsafe fn run(args: &Args) {
             group: args.group,
         });
     }
-}
-
-fn register_bytes() -> usize {
-    let bytes;
-    // SAFETY: reads a register that a core with vectors has.
-    unsafe { std::arch::asm!("csrr {}, vlenb", out(reg) bytes, options(nomem, nostack, preserves_flags)) };
-    bytes
 }
 
 /// Groups one after the other.

@@ -3,6 +3,8 @@
 
 #[cfg(target_arch = "riscv64")]
 pub mod rvv;
+#[cfg(target_arch = "riscv64")]
+mod whole;
 
 use crate::table::Family;
 
@@ -23,7 +25,8 @@ pub enum Pairs {
     Neighbours,
 }
 
-/// Rows `x` and `y` of `2 * pairs` numbers, which may be the same, and a cosine and a sine for each pair.
+/// `rows` rows `x` and `y` of `2 * pairs` numbers, which may be the same, and a cosine and a sine for each pair of a row.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Args {
     pub x: *const f32,
@@ -31,4 +34,8 @@ pub struct Args {
     pub cos: *const f32,
     pub sin: *const f32,
     pub pairs: usize,
+    pub rows: usize,
+    /// Bytes from one row to the next.
+    pub x_stride: usize,
+    pub y_stride: usize,
 }

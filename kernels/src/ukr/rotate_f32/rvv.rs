@@ -1,7 +1,8 @@
-//! Groups of four registers: v0-v7 are the numbers of the pairs, v8-v11 cosines, v12-v15 sines, v16-v23 results; v24-v31 pairs
+//! One row after the other in groups of four registers: v0-v7 are the numbers of the pairs, v8-v11 cosines, v12-v15 sines, v16-v23 results; v24-v31 pairs
 //! of neighbours, 64 bits each.
 
-use super::Args;
+use super::{Args, whole};
+use crate::ukr::rounds::register_bytes;
 
 /// Turns the pairs that `$load` leaves in v0-v3 and v4-v7; `$store` takes them from v16-v19 and v20-v23. `t1` and
 /// `t3` are the places of the second halves, `t2` the bytes of as many numbers as there are pairs in a round.
@@ -47,6 +48,41 @@ macro_rules! rotate {
 /// # Safety
 /// The contract of [`Args`], on a core that meets the needs of its row in the table.
 pub unsafe fn halves(args: &Args) {
+    let lanes = register_bytes() / size_of::<f32>();
+    // SAFETY: the caller's promise; the halves fill registers where a function wants that.
+    unsafe {
+        match args.pairs {
+            _ if args.rows == 0 => (),
+            pairs if pairs == lanes => whole::two_registers(args),
+            pairs if pairs == 2 * lanes => whole::four_registers(args),
+            pairs if pairs == 4 * lanes => whole::eight_registers(args),
+            _ => each_row(args, row_of_halves),
+        }
+    }
+}
+
+/// # Safety
+/// The contract of [`Args`], on a core that meets the needs of its row in the table.
+pub unsafe fn neighbours(args: &Args) {
+    // SAFETY: the caller's promise.
+    unsafe { each_row(args, row_of_neighbours) }
+}
+
+/// # Safety
+/// That of `turn` for every row.
+unsafe fn each_row(args: &Args, turn: unsafe fn(&Args)) {
+    for row in 0..args.rows {
+        // SAFETY: `args` has this row.
+        unsafe {
+            let (x, y) = (args.x.byte_add(row * args.x_stride), args.y.byte_add(row * args.y_stride));
+            turn(&Args { x, y, ..*args });
+        }
+    }
+}
+
+/// # Safety
+/// The contract of [`Args`], of which it turns the first row, on a core that meets the needs of its row in the table.
+unsafe fn row_of_halves(args: &Args) {
     // SAFETY: the assembly touches only the numbers that `Args` lends it.
     unsafe {
         rotate!(
@@ -67,8 +103,8 @@ pub unsafe fn halves(args: &Args) {
 /// Neighbours are joined as `(a + b) + (2^32 - 1) b`.
 ///
 /// # Safety
-/// The contract of [`Args`], on a core that meets the needs of its row in the table.
-pub unsafe fn neighbours(args: &Args) {
+/// That of [`row_of_halves`].
+unsafe fn row_of_neighbours(args: &Args) {
     // SAFETY: as above.
     unsafe {
         rotate!(
