@@ -45,7 +45,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     },
     Subcommand {
         name: "riscv",
-        arguments: "setup|build|test [LANE ...]|counts|cycles|cases",
+        arguments: "setup|build|test [LANE ...]|counts|cycles|cases|coscheduling",
         about: "cross-build the plugin for SpacemiT's boards, or test and measure it in QEMU",
         run: riscv::run,
     },

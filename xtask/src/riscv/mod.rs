@@ -3,6 +3,7 @@
 mod apt;
 mod build;
 mod cases;
+mod coscheduling;
 mod counts;
 mod cross;
 mod cycles;
@@ -23,9 +24,10 @@ pub use test::{is_emulated, lanes};
 
 use crate::{Result, workspace};
 
-/// `cargo xtask riscv setup | build | test [LANE ...] | counts | cycles [WORD ...] | cases`; lanes are named without `riscv-`.
+/// `cargo xtask riscv setup | build | test [LANE ...] | counts | cycles [WORD ...] | cases | coscheduling`; lanes are named without `riscv-`.
 pub fn run(arguments: &[String]) -> Result<()> {
-    let (action, rest) = arguments.split_first().ok_or("riscv needs setup, build, test, counts, cycles or cases")?;
+    let (action, rest) =
+        arguments.split_first().ok_or("riscv needs setup, build, test, counts, cycles, cases or coscheduling")?;
     match (action.as_str(), rest) {
         ("setup", []) => prepare()?.map_or(Ok(()), Err),
         ("build", []) => match obstacle(false) {
@@ -40,13 +42,19 @@ pub fn run(arguments: &[String]) -> Result<()> {
             }
             Some(obstacle) => Err(obstacle),
         },
+        ("coscheduling", []) => match obstacle(true) {
+            None => coscheduling::run(&Emulation::prepare()?),
+            Some(obstacle) => Err(obstacle),
+        },
         ("test", words) => crate::test::run(&test::arguments(words)),
         ("cycles", words) => match obstacle(true) {
             None => cycles::run(&Emulation::prepare()?, words),
             Some(obstacle) => Err(obstacle),
         },
-        ("setup" | "build" | "counts" | "cases", [word, ..]) => Err(format!("riscv {action} takes no argument {word}")),
-        _ => Err(format!("riscv knows setup, build, test, counts, cycles and cases, not {action}")),
+        ("setup" | "build" | "counts" | "cases" | "coscheduling", [word, ..]) => {
+            Err(format!("riscv {action} takes no argument {word}"))
+        }
+        _ => Err(format!("riscv knows setup, build, test, counts, cycles, cases and coscheduling, not {action}")),
     }
 }
 

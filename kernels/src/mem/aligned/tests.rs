@@ -29,8 +29,11 @@ fn resident(buf: &mut AlignedBuf) -> Vec<bool> {
 
 #[test]
 fn is_aligned_and_zeroed() {
+    // Miri takes hours for the others, which are no mappings there.
+    let longest = if cfg!(miri) { 4097 } else { usize::MAX };
     for backend in BACKENDS {
-        for len in [0, 1, 63, 64, 4097, LARGE - 1, LARGE, LARGE + 1, (2 << 20) + 1, 5 << 20] {
+        let lens = [0, 1, 63, 64, 4097, LARGE - 1, LARGE, LARGE + 1, (2 << 20) + 1, 5 << 20];
+        for len in lens.into_iter().filter(|len| *len <= longest) {
             let mut buf = backend.serve(|| AlignedBuf::zeroed(len));
             assert_eq!((buf.as_ptr() as usize % ALIGNMENT, buf.len()), (0, len));
             assert!(buf.iter().all(|&byte| byte == 0));
@@ -41,6 +44,8 @@ fn is_aligned_and_zeroed() {
     assert_eq!(&*AlignedBuf::copy_of(&[1, 2, 3]), [1, 2, 3]);
 }
 
+// Miri ends where memory does.
+#[cfg(not(miri))]
 #[test]
 fn what_the_system_does_not_have_is_an_error() {
     for backend in BACKENDS {
