@@ -6,6 +6,11 @@ use crate::rt::Team;
 use crate::tape::{Buffer, Place, Step, Tape, TapeRunError};
 use crate::tensor::Element;
 
+/// `count` rounds of a test, but few under Miri, which takes a thousand times as long.
+pub(crate) fn rounds(count: usize) -> std::ops::Range<usize> {
+    0..if cfg!(miri) { 2 } else { count }
+}
+
 /// Runs `driver` on `ranks` ranks and returns its outputs, whose sizes are `output_bytes`. Outputs start as garbage, so
 /// an element that the driver leaves out shows.
 pub(crate) fn run(

@@ -1,4 +1,4 @@
-use std::mem::transmute;
+use std::ptr::NonNull;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -9,17 +9,19 @@ use super::sync::{AtomicBool, Condvar, Mutex, Ordering, lock};
 
 /// A rank of a run that waits for its thread.
 pub(super) struct Task {
-    run: &'static Run<'static>,
+    /// No reference: the run may be gone before the call that leaves it has returned.
+    run: NonNull<Run<'static>>,
     rank: usize,
 }
 
+// SAFETY: a run is shared between threads, and `Task::new`'s caller keeps it alive.
+unsafe impl Send for Task {}
+
 impl Task {
     /// # Safety
-    /// `run` outlives the task and the thread that takes it: until then [`Task::leave`] has been called.
+    /// `run` lives until [`Run::leave`] was called for the task.
     pub unsafe fn new(run: &Run<'_>, rank: usize) -> Self {
-        // SAFETY: only lifetimes are extended, by this function's contract.
-        let run = unsafe { transmute::<&Run<'_>, &'static Run<'static>>(run) };
-        Self { run, rank }
+        Self { run: NonNull::from(run).cast(), rank }
     }
 }
 
@@ -89,8 +91,11 @@ impl Mailbox {
 pub(super) fn reside(mailbox: &Mailbox, equipment: &Equipment) {
     let mut spin = Duration::ZERO;
     while let Some(Task { run, rank }) = mailbox.take(spin) {
-        spin = run.spin().idle;
-        run.call(rank, equipment);
-        run.leave();
+        // SAFETY: the run lives until it is left below, by the contract of `Task::new`.
+        let shared = unsafe { run.as_ref() };
+        spin = shared.spin().idle;
+        shared.call(rank, equipment);
+        // SAFETY: as above; `shared` is not used again.
+        unsafe { Run::leave(run) };
     }
 }

@@ -1,4 +1,5 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 
 use super::barrier::Barrier;
 use super::equipment::{Equipment, Scratchpad};
@@ -87,11 +88,14 @@ impl Run<'_> {
         }
     }
 
-    /// Counts a resident out, which must not touch the run afterwards.
-    pub fn leave(&self) {
-        // Taken before, because the run may be gone after.
-        let caller = self.caller.clone();
-        if self.running.fetch_sub(1, Ordering::AcqRel) == 1
+    /// Counts a resident out. The run may be gone before this returns, which a reference to it would forbid.
+    ///
+    /// # Safety
+    /// `run` is alive, counts the resident among `running`, and is not used by it afterwards.
+    pub unsafe fn leave(run: NonNull<Self>) {
+        // SAFETY: the run is alive until the count falls below; the caller is taken before.
+        let (caller, running) = unsafe { ((*run.as_ptr()).caller.clone(), &(*run.as_ptr()).running) };
+        if running.fetch_sub(1, Ordering::AcqRel) == 1
             && let Some(caller) = caller
         {
             caller.unpark();

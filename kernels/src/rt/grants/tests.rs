@@ -2,6 +2,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use super::*;
+use crate::testing::rounds;
 
 fn set(cpus: &str) -> CpuSet {
     cpus.parse().unwrap()
@@ -74,7 +75,7 @@ fn many_takers_never_share_a_core() {
         for cpus in ["0-1", "1-2", "2-3", "0,3", "0-3", "1"] {
             let (grants, users) = (&grants, &users);
             scope.spawn(move || {
-                for _ in 0..300 {
+                for _ in rounds(300) {
                     let grant = grants.take(&set(cpus), &LATE).unwrap();
                     let held: Vec<_> = grant.cores().iter().map(|cpu| users[cpu].try_lock().unwrap()).collect();
                     drop(held);

@@ -10,6 +10,7 @@ use crate::isa::{CoreKind, Machine};
 use crate::rt::TcmUse;
 use crate::sys::fake::FakeChip;
 use crate::sys::{Linux, System};
+use crate::testing::rounds;
 
 /// A team on a fake chip.
 fn on(chip: FakeChip, target: Target, placement: &Placement) -> Result<(Team, Arc<CorePool>), TeamError> {
@@ -32,7 +33,7 @@ fn every_rank_runs_once_and_barriers_order_writes() {
     for size in [1, 2, 4] {
         for team in crews(size) {
             assert_eq!(team.size(), size);
-            for _ in 0..200 {
+            for _ in rounds(200) {
                 let cells: Vec<AtomicUsize> = (0..size).map(|_| AtomicUsize::new(0)).collect();
                 team.run(&|worker| {
                     cells[worker.rank()].fetch_add(1, Ordering::Relaxed);
@@ -67,7 +68,7 @@ fn callers_take_turns() {
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    for _ in 0..100 {
+                    for _ in rounds(100) {
                         team.run(&|worker| {
                             inside.fetch_add(1, Ordering::SeqCst);
                             worker.barrier().unwrap();
@@ -193,7 +194,7 @@ fn teams_come_and_go_without_leaving_a_thread() {
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                for _ in 0..50 {
+                for _ in rounds(50) {
                     for team in crews(2) {
                         team.run(&|worker| {
                             worker.barrier().unwrap();
