@@ -6,6 +6,7 @@ mod halves;
 mod nbits;
 pub(crate) mod rotate;
 mod rows;
+mod stream;
 
 use half::f16;
 
@@ -20,6 +21,7 @@ pub(crate) use halves::{Groups, pack_halves};
 pub(crate) use nbits::{dequantize, quantize_groups, unpack};
 pub(crate) use rotate::{rotate, rotate_in_place};
 pub(crate) use rows::{ExpSum, Normalize, Reduce, exp_sum_in_place, reduce};
+pub(crate) use stream::{Rows, row_dots, row_sums};
 
 fn find<'w, F: Family<Spec: PartialEq>>(
     worker: &Worker<'w>,

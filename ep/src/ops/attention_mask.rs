@@ -94,7 +94,8 @@ impl Masked {
         if self.driver.partials() > 0 {
             outputs.push(b.temp(DType::F32, self.driver.partials())?);
         }
-        b.step(self.driver.on(b.target()), &self.operands, &outputs);
+        let rounded = b.dtype(0)? == DType::F16;
+        b.step(self.driver.rounded(rounded).on(b.target()), &self.operands, &outputs);
         Ok(())
     }
 

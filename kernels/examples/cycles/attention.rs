@@ -1,6 +1,7 @@
 //! Attention, and the rotation of its queries and keys.
 
-use kernels::ops::attention::{Attention, AttentionDims, Order, Span, Spans};
+use half::f16;
+use kernels::ops::attention::{Attention, AttentionDims, CacheFormat, Order, Span, Spans};
 use kernels::ops::rotary::{HeadRows, Positions, Rotary, Rotation};
 
 use crate::item::{From, Items, Unit, buffer, floats};
@@ -13,23 +14,29 @@ pub fn all(items: &mut Items) {
     // Two of the 12 heads of MiniLM, which do not share anything.
     let dims =
         AttentionDims { batch: 1, heads: 2, kv_heads: 2, queries: 512, keys: 512, head: WIDTH, value_head: WIDTH };
-    attention(items, "attention_prefill_2x512x64", dims, From::L2);
+    attention(items, "attention_prefill_2x512x64", dims, CacheFormat::F32, From::L2);
     // SmolLM2-135M behind 2000 tokens.
     let dims =
         AttentionDims { batch: 1, heads: 9, kv_heads: 3, queries: 1, keys: 2000, head: WIDTH, value_head: WIDTH };
-    attention(items, "attention_decode_9x2000x64", dims, From::Dram);
+    attention(items, "attention_decode_9x2000x64", dims, CacheFormat::F32, From::Dram);
+    attention(items, "attention_decode_f16_9x2000x64", dims, CacheFormat::F16, From::Dram);
     rotation(items);
 }
 
-fn attention(items: &mut Items, name: &str, dims: AttentionDims, from: From) {
+fn attention(items: &mut Items, name: &str, dims: AttentionDims, cache: CacheFormat, from: From) {
     let AttentionDims { heads, kv_heads, queries, keys, .. } = dims;
     let work = 2 * heads * queries * keys * WIDTH;
     items.driver(name, (work, Unit::Mac), from, || {
         let [q, k] = [(heads, queries), (kv_heads, keys)];
         let at = |(heads, rows)| Order::Bnsh.strided(heads, rows, WIDTH);
-        let driver = Attention::new(dims, at(q), at(k), at(k), Order::Bsnh, 0.125).on(&target());
-        let operand = |(heads, rows)| buffer(&floats(heads * rows * WIDTH));
-        (Box::new(driver), vec![operand(q), operand(k), operand(k)], vec![4 * heads * queries * WIDTH])
+        let driver = Attention::new(dims, at(q), at(k), at(k), Order::Bsnh, 0.125)
+            .cached(cache, cache)
+            .rounded(true)
+            .on(&target());
+        let numbers = |(heads, rows)| floats(heads * rows * WIDTH);
+        let halves = || numbers(k).into_iter().map(f16::from_f32).collect::<Vec<_>>();
+        let cached = || if cache == CacheFormat::F16 { buffer(&halves()) } else { buffer(&numbers(k)) };
+        (Box::new(driver), vec![buffer(&numbers(q)), cached(), cached()], vec![4 * heads * queries * WIDTH])
     });
 }
 

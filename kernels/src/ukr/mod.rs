@@ -14,6 +14,8 @@ mod dot;
 pub mod exp_sum_f32;
 #[cfg(target_arch = "riscv64")]
 mod ime2;
+#[cfg(target_arch = "riscv64")]
+mod ime2_transpose;
 pub(crate) mod lines;
 pub mod matmul_f16_f16_f32;
 pub mod matmul_f32_f32_f32;
@@ -31,6 +33,8 @@ pub mod rescale_i32_f32;
 pub mod rotate_f32;
 #[cfg(target_arch = "riscv64")]
 mod rounds;
+pub mod row_dots_f32;
+pub mod row_sums_f32;
 pub mod select;
 pub mod transpose;
 pub mod unary_f32;

@@ -4,6 +4,7 @@ mod functions;
 #[path = "../grid/mod.rs"]
 mod grid;
 mod rows;
+mod streams;
 
 use grid::{Guarded, call, each, sequence};
 use half::f16;

@@ -34,6 +34,7 @@ impl Attention {
             softcap: 0.0,
             sink: Sink::None,
             undefined_row: UndefinedRow::Nan,
+            rounds: false,
             parts: 1,
             operands: 3,
             blocks: None,
@@ -123,6 +124,12 @@ impl Attention {
     pub fn head_sinks(mut self) -> Self {
         self.sink = Sink::Operand(self.operands);
         self.operands += 1;
+        self
+    }
+
+    /// Queries, and the weights of values, may be rounded to f16 where keys and values are f16.
+    pub fn rounded(mut self, rounds: bool) -> Self {
+        self.rounds = rounds;
         self
     }
 

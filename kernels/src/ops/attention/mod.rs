@@ -47,6 +47,8 @@ const TILE_KEYS: usize = 256;
 const STREAM_ROWS: usize = 8;
 /// Most keys of one block that is read in place: it stays in the first-level cache for all rows.
 const STREAM_KEYS: usize = 64;
+/// The same for the vectors of a chip, which read each key once for all rows: as many scores as pay for the beginning of a softmax.
+const CHIP_STREAM_KEYS: usize = 512;
 /// Keys that are worth another rank.
 const PART_KEYS: usize = 128;
 
@@ -85,6 +87,8 @@ pub struct Attention {
     softcap: f32,
     sink: Sink,
     undefined_row: UndefinedRow,
+    /// Whether queries and weights may be rounded to f16.
+    rounds: bool,
     /// Ranks that share the keys of a tile.
     parts: usize,
     operands: usize,
@@ -135,13 +139,19 @@ impl Attention {
         self.tile_heads() * self.dims.queries.min(self.tile_queries())
     }
 
-    /// Whether rows of keys and values are read in place, where their elements are neighbours.
+    /// Whether rows of keys and values, whose elements are neighbours, are read in place.
     fn streams(&self) -> bool {
-        self.tile_rows() <= STREAM_ROWS
+        self.tile_heads() * self.dims.queries <= STREAM_ROWS && self.k.at.col == 1 && self.v.at.col == 1
+    }
+
+    /// What multiplies blocks of keys and values that are not read in place, where it is not the host's engine.
+    fn packed_blocks(&self) -> Option<Blocks<MatMulF32F32F32>> {
+        self.blocks.filter(|_| !self.streams())
     }
 
     fn block_keys(&self) -> usize {
         match self.blocks {
+            Some(_) if self.streams() => CHIP_STREAM_KEYS,
             // Rows of scores are no shorter than four registers.
             Some(blocks) => STREAM_KEYS.max(blocks.panels() * blocks.columns()),
             None if self.streams() => STREAM_KEYS,

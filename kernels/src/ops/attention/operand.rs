@@ -1,15 +1,15 @@
 //! Keys and values as the rows of one head.
 
+use half::f16;
 use rten_tensor::Matrix;
 
 use super::Source;
 use super::cache::{CacheFormat, head_scales};
-use super::stream::Rows;
 use super::tile::Unit;
 use crate::host::matrix;
 use crate::rt::Worker;
 use crate::tape::Io;
-use crate::vector;
+use crate::vector::{self, Rows};
 
 /// Keys or values of a run.
 pub(super) struct Operand<'a> {
@@ -34,6 +34,14 @@ impl<'a> Operand<'a> {
             true => Self { source, data: &[], bytes: io.input(index), scales },
             false => Self { source, data: io.input(index), bytes: &[], scales },
         }
+    }
+
+    /// The rows from `start` on of the unit's head, in place where they are f16.
+    pub fn halves(&self, unit: &Unit, width: usize, start: usize) -> Option<Rows<'a, f16>> {
+        let Source { at, format, group, .. } = self.source;
+        let first = 2 * at.at(unit.batch, unit.head / group, start);
+        let is_half = *format == CacheFormat::F16 && width > 0;
+        is_half.then(|| Rows { data: bytemuck::cast_slice(&self.bytes[first..]), stride: at.row, width })
     }
 
     /// Rows `start..start + rows` of the unit's head.
@@ -72,7 +80,7 @@ impl<'a> Operand<'a> {
 }
 
 impl<'a> Block<'a> {
-    pub fn rows(&self, width: usize) -> Rows<'a> {
+    pub fn rows(&self, width: usize) -> Rows<'a, f32> {
         Rows { data: self.data, stride: self.strides[0], width }
     }
 

@@ -4,34 +4,29 @@
 use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp};
 
+use crate::vector::Rows;
+
 /// Keys of which the sums are built at the same time.
 const KEYS: usize = 4;
 
-/// Rows of a block of keys or values, `stride` elements apart.
-#[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
-    pub data: &'a [f32],
-    pub stride: usize,
-    pub width: usize,
-}
-
-impl<'a> Rows<'a> {
-    fn row(&self, index: usize) -> &'a [f32] {
+impl<'a> Rows<'a, f32> {
+    fn at(&self, index: usize) -> &'a [f32] {
         &self.data[index * self.stride..][..self.width]
     }
 
     fn group(&self, first: usize) -> [&'a [f32]; KEYS] {
-        std::array::from_fn(|index| self.row(first + index))
+        std::array::from_fn(|index| self.at(first + index))
     }
 }
 
-/// `scores[r, t] = scale * q[r] . k[t]` for `[rows, width]` queries and `[rows, keys]` scores.
+/// `scores[r, t] = scale * q[r] . k[t]` for `[rows, width]` queries and `[rows, keys]` scores, rows of which are `pitch` apart.
 pub(super) struct Dots<'a> {
     pub q: &'a [f32],
-    pub k: Rows<'a>,
+    pub k: Rows<'a, f32>,
     pub keys: usize,
     pub scale: f32,
     pub scores: &'a mut [f32],
+    pub pitch: usize,
 }
 
 impl SimdOp for Dots<'_> {
@@ -42,15 +37,15 @@ impl SimdOp for Dots<'_> {
         if self.k.width == 0 {
             return self.scores.fill(0.0);
         }
-        for (q, scores) in self.q.chunks_exact(self.k.width).zip(self.scores.chunks_exact_mut(self.keys)) {
-            let mut groups = scores.chunks_exact_mut(KEYS);
+        for (q, scores) in self.q.chunks_exact(self.k.width).zip(self.scores.chunks_exact_mut(self.pitch)) {
+            let mut groups = scores[..self.keys].chunks_exact_mut(KEYS);
             let mut key = 0;
             for group in &mut groups {
                 group.copy_from_slice(&dots(isa, q, self.k.group(key)).map(|dot| dot * self.scale));
                 key += KEYS;
             }
             for score in groups.into_remainder() {
-                *score = dots(isa, q, [self.k.row(key)])[0] * self.scale;
+                *score = dots(isa, q, [self.k.at(key)])[0] * self.scale;
                 key += 1;
             }
         }
@@ -81,11 +76,12 @@ fn dots<I: Isa, const N: usize>(isa: I, q: &[f32], rows: [&[f32]; N]) -> [f32; N
     sums.map(|sum| ops.sum(sum))
 }
 
-/// `acc[r] += sum_t weights[r, t] * v[t]` for `[rows, keys]` weights and `[rows, width]` sums.
+/// `acc[r] += sum_t weights[r, t] * v[t]` for `[rows, keys]` weights, rows of which are `pitch` apart, and `[rows, width]` sums.
 pub(super) struct WeightedSums<'a> {
     pub weights: &'a [f32],
+    pub pitch: usize,
     pub keys: usize,
-    pub v: Rows<'a>,
+    pub v: Rows<'a, f32>,
     pub acc: &'a mut [f32],
 }
 
@@ -97,8 +93,8 @@ impl SimdOp for WeightedSums<'_> {
         if self.v.width == 0 {
             return;
         }
-        for (acc, weights) in self.acc.chunks_exact_mut(self.v.width).zip(self.weights.chunks_exact(self.keys)) {
-            let groups = weights.chunks_exact(KEYS);
+        for (acc, weights) in self.acc.chunks_exact_mut(self.v.width).zip(self.weights.chunks_exact(self.pitch)) {
+            let groups = weights[..self.keys].chunks_exact(KEYS);
             let rest = groups.remainder();
             let mut key = 0;
             for group in groups {
@@ -106,7 +102,7 @@ impl SimdOp for WeightedSums<'_> {
                 key += KEYS;
             }
             for &weight in rest {
-                add_weighted(isa, acc, [weight], [self.v.row(key)]);
+                add_weighted(isa, acc, [weight], [self.v.at(key)]);
                 key += 1;
             }
         }

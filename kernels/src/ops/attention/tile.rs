@@ -78,7 +78,7 @@ impl<'a> Tile<'a> {
     /// Elements of the parts of [`Chip`].
     fn chip_parts(attention: &Attention) -> [usize; 4] {
         let parts = |blocks| Chip::parts(blocks, attention, attention.tile_rows(), attention.most_keys());
-        attention.blocks.map_or([0; 4], parts)
+        attention.packed_blocks().map_or([0; 4], parts)
     }
 
     /// Bytes of scratch.
@@ -90,7 +90,7 @@ impl<'a> Tile<'a> {
     pub fn new(attention: &'a Attention, worker: &'a Worker<'a>, io: &Io<'a>, scratch: &'a mut [u8]) -> Self {
         let mut scratch = Scratch::new(scratch);
         let [queries, scores, stage, acc, max, sum] = Self::parts(attention).map(|len| scratch.take(len));
-        let chip = attention.blocks.map(|blocks| Chip::new(blocks, Self::chip_parts(attention), &mut scratch));
+        let chip = attention.packed_blocks().map(|blocks| Chip::new(blocks, Self::chip_parts(attention), &mut scratch));
         Self {
             attention,
             worker,
@@ -148,13 +148,30 @@ impl<'a> Tile<'a> {
         let scores = &mut self.scores[..rows * pitch];
         let (max, sum, acc) = (&mut self.max[..rows], &mut self.sum[..rows], &mut self.acc[..rows * width]);
         Fold { scores: &mut *scores, pitch, cols, max, sum, acc: &mut *acc }.run(self.worker);
-        let v = self.v.block(self.worker, unit, width, start, cols, self.stage);
-        if let Some(chip) = &mut self.chip {
-            chip.add_values(self.worker, &v, [rows, cols, width], (&*scores, pitch), acc);
+        self.add_values(unit, start, cols)
+    }
+
+    /// `acc += scores . v` for the keys `start..start + cols`.
+    fn add_values(&mut self, unit: &Unit, start: usize, cols: usize) -> Result<(), RunError> {
+        let Self { attention, worker, v, scores, stage, acc, chip, .. } = self;
+        let (rows, width, pitch) = (unit.rows(), attention.dims.value_head, attention.pitch(cols));
+        let (scores, acc) = (&scores[..rows * pitch], &mut acc[..rows * width]);
+        if attention.streams() {
+            let halves = v.halves(unit, width, start);
+            if halves
+                .is_some_and(|halves| vector::row_sums(worker, (scores, pitch), (halves, cols), acc, attention.rounds))
+            {
+                return Ok(());
+            }
+            let v = v.block(worker, unit, width, start, cols, stage).rows(width);
+            if width > 0 && !vector::row_sums(worker, (scores, pitch), (v, cols), acc, attention.rounds) {
+                WeightedSums { weights: scores, pitch, keys: cols, v, acc }.dispatch();
+            }
             return Ok(());
         }
-        if attention.streams() && v.strides[1] == 1 {
-            WeightedSums { weights: scores, keys: cols, v: v.rows(width), acc }.dispatch();
+        let v = v.block(worker, unit, width, start, cols, stage);
+        if let Some(chip) = chip {
+            chip.add_values(worker, &v, [rows, cols, width], (scores, pitch), acc);
             return Ok(());
         }
         gemm(self.acc, self.scores, [rows, cols], v.matrix([cols, width]), 1.0, 1.0)
@@ -194,16 +211,25 @@ impl<'a> Tile<'a> {
 
     /// `scores = scale * q . k` for the keys `start..start + cols`.
     fn products(&mut self, unit: &Unit, start: usize, cols: usize) -> Result<(), RunError> {
-        let attention = self.attention;
-        let (rows, width) = (unit.rows(), attention.dims.head);
-        let k = self.k.block(self.worker, unit, width, start, cols, self.stage);
-        if let Some(chip) = &mut self.chip {
-            chip.score(self.worker, &k, [rows, width, cols], self.scores, attention.pitch(cols));
+        let Self { attention, worker, queries, k, scores, stage, chip, .. } = self;
+        let (rows, width, pitch) = (unit.rows(), attention.dims.head, attention.pitch(cols));
+        if attention.streams() {
+            let (q, scores, scale) = (&queries[..rows * width], &mut scores[..rows * pitch], attention.scale);
+            let halves = k.halves(unit, width, start);
+            if halves.is_some_and(|halves| {
+                vector::row_dots(worker, q, (halves, cols), scale, (scores, pitch), attention.rounds)
+            }) {
+                return Ok(());
+            }
+            let k = k.block(worker, unit, width, start, cols, stage).rows(width);
+            if width == 0 || !vector::row_dots(worker, q, (k, cols), scale, (scores, pitch), attention.rounds) {
+                Dots { q, k, keys: cols, scale, scores, pitch }.dispatch();
+            }
             return Ok(());
         }
-        if attention.streams() && k.strides[1] == 1 {
-            let (q, scores) = (&self.queries[..rows * width], &mut self.scores[..rows * cols]);
-            Dots { q, k: k.rows(width), keys: cols, scale: attention.scale, scores }.dispatch();
+        let k = k.block(worker, unit, width, start, cols, stage);
+        if let Some(chip) = chip {
+            chip.score(worker, &k, [rows, width, cols], scores, pitch);
             return Ok(());
         }
         let k = Block { strides: [k.strides[1], k.strides[0]], ..k };

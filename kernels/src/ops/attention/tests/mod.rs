@@ -240,3 +240,4 @@ fn empty_operands_are_allowed() {
 }
 
 mod cached;
+mod rounded;

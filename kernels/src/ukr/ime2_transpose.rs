@@ -1,0 +1,49 @@
+//! Eight registers joined in pairs by `smt.vpack.vv`, three times: block `b` of register `r` becomes block `r` of register `b`.
+
+/// From v0-v7 by v8-v15 and back, to the eight registers `$to`; blocks are of 128 bits (1), or of as many as an element (0). After
+/// each pair of results, `$then` for it is executed.
+macro_rules! transpose {
+    ($block:literal, [$($to:literal $then:expr),+]) => {
+        concat!(
+            join!($block 8 = 0 4), join!($block 10 = 1 5), join!($block 12 = 2 6), join!($block 14 = 3 7),
+            join!($block 0 = 8 12), join!($block 2 = 9 13), join!($block 4 = 10 14), join!($block 6 = 11 15),
+            last!($block [0 4, 1 5, 2 6, 3 7] [$($to $then),+])
+        )
+    };
+}
+
+macro_rules! last {
+    ($block:literal [$($a:literal $b:literal),+] [$($to:literal $then:expr),+]) => {
+        concat!($(join!($block $to = $a $b), $then,)+)
+    };
+}
+
+/// Lays the blocks of two registers in turns into a pair of registers.
+macro_rules! join {
+    ($block:literal $pair:literal = $first:literal $second:literal) => {
+        concat!(".insn r 0x2b, ", $block, ", 0x33, x", $pair, ", x", $first, ", x", $second, "\n")
+    };
+}
+
+/// `smt.vfwmadot`: adds the product of a tile of eight rows and one of eight columns to a pair of registers.
+macro_rules! dot {
+    ($sum:literal = $rows:literal $columns:literal) => {
+        concat!(".insn r 0x2b, 4, 0x4f, x", $sum, ", x", $rows, ", x", $columns, "\n")
+    };
+}
+
+/// Eight rows of 64 numbers of f32 at `$at`, or as many as the register `$rows` has, become f16 in v0-v7; `$stride` are the bytes
+/// from one to the next. The other registers become zero.
+macro_rules! narrow_rows {
+    ($at:literal, $stride:literal, $rows:literal, $narrow:literal, [$($row:literal)+]) => {
+        concat!(
+            "vsetvli t0, zero, e32, m8, ta, ma\n vmv.v.i v0, 0\n",
+            "vsetvli t0, zero, e16, m1, ta, ma\n",
+            $("beqz ", $rows, ", 71f\n vl2re32.v v8, (", $at, ")\n add ", $at, ", ", $at, ", ", $stride, "\n",
+            $narrow, "\n vfncvt.f.f.w v", $row, ", v8\n addi ", $rows, ", ", $rows, ", -1\n",)+
+            "71:\n",
+        )
+    };
+}
+
+pub(crate) use {dot, join, last, narrow_rows, transpose};
