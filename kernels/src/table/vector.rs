@@ -3,6 +3,7 @@
 use super::{Variant, riscv};
 use crate::isa::Needs;
 use crate::tensor::DType;
+use crate::ukr::Widths;
 use crate::ukr::binary_f32::{self, BinaryF32};
 use crate::ukr::compare_f32::{CompareF32, Relation};
 use crate::ukr::convert_f16_f32::ConvertF16F32;
@@ -226,25 +227,25 @@ pub static ROW_DOTS_F32: &[Variant<RowDotsF32>] = &[
     Variant {
         name: "ime2_f32_64",
         needs: Needs::IME2,
-        spec: row_dots_f32::Spec { of: DType::F32, width: Some(64), group: 32, rounds: false },
+        spec: row_dots_f32::Spec { of: DType::F32, widths: Widths::Dense(64), group: 32, rounds: false },
         run: riscv!(row_dots_f32::ime2::f32_64),
     },
     Variant {
         name: "ime2_f16_64",
         needs: Needs::IME2,
-        spec: row_dots_f32::Spec { of: DType::F16, width: Some(64), group: 32, rounds: true },
+        spec: row_dots_f32::Spec { of: DType::F16, widths: Widths::MultipleOf(64), group: 32, rounds: true },
         run: riscv!(row_dots_f32::ime2_f16::f16_64),
     },
     Variant {
         name: "rvv_f32",
         needs: Needs::RVV,
-        spec: row_dots_f32::Spec { of: DType::F32, width: None, group: 8, rounds: false },
+        spec: row_dots_f32::Spec { of: DType::F32, widths: Widths::Any, group: 8, rounds: false },
         run: riscv!(row_dots_f32::rvv::f32),
     },
     Variant {
         name: "rvv_f16",
         needs: Needs::ZVFH,
-        spec: row_dots_f32::Spec { of: DType::F16, width: None, group: 8, rounds: false },
+        spec: row_dots_f32::Spec { of: DType::F16, widths: Widths::Any, group: 8, rounds: false },
         run: riscv!(row_dots_f32::rvv::f16),
     },
 ];
@@ -254,19 +255,19 @@ pub static ROW_SUMS_F32: &[Variant<RowSumsF32>] = &[
     Variant {
         name: "ime2_f16_64",
         needs: Needs::IME2,
-        spec: row_sums_f32::Spec { of: DType::F16, width: Some(64), group: 64, rounds: true },
+        spec: row_sums_f32::Spec { of: DType::F16, widths: Widths::MultipleOf(64), group: 64, rounds: true },
         run: riscv!(row_sums_f32::ime2::f16_64),
     },
     Variant {
         name: "rvv_f32",
         needs: Needs::RVV,
-        spec: row_sums_f32::Spec { of: DType::F32, width: None, group: 1, rounds: false },
+        spec: row_sums_f32::Spec { of: DType::F32, widths: Widths::Any, group: 1, rounds: false },
         run: riscv!(row_sums_f32::rvv::f32),
     },
     Variant {
         name: "rvv_f16",
         needs: Needs::ZVFH,
-        spec: row_sums_f32::Spec { of: DType::F16, width: None, group: 1, rounds: false },
+        spec: row_sums_f32::Spec { of: DType::F16, widths: Widths::Any, group: 1, rounds: false },
         run: riscv!(row_sums_f32::rvv::f16),
     },
 ];

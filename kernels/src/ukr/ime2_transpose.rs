@@ -46,4 +46,36 @@ macro_rules! narrow_rows {
     };
 }
 
-pub(crate) use {dot, join, last, narrow_rows, transpose};
+/// Reads 64 halves of eight rows at `a0` to v0-v7, which leaves it at the next ones: rows without gaps, or `a1` bytes apart.
+macro_rules! read {
+    (dense) => {
+        "vl8re16.v v0, (a0)\n addi a0, a0, 1024\n"
+    };
+    (strided) => {
+        read!(rows 0 1 2 3 4 5 6 7)
+    };
+    (rows $($row:literal)+) => {
+        concat!($("vl1re16.v v", $row, ", (a0)\n add a0, a0, a1\n",)+)
+    };
+}
+
+/// Asks for the lines of eight such rows at `t4`, which it leaves at the next ones.
+macro_rules! ask {
+    (dense) => {
+        concat!(ask!(lines 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15), "addi t4, t4, 1024\n")
+    };
+    (strided) => {
+        ask!(rows 0 1 2 3 4 5 6 7)
+    };
+    (lines $($line:literal)+) => {
+        concat!($(".insn i 0x13, 6, x0, t4, 1 + 64 * ", $line, "\n",)+)
+    };
+    (rows $($row:literal)+) => {
+        concat!($(ask!(line $row),)+)
+    };
+    (line $row:literal) => {
+        ".insn i 0x13, 6, x0, t4, 1\n .insn i 0x13, 6, x0, t4, 65\n add t4, t4, a1\n"
+    };
+}
+
+pub(crate) use {ask, dot, join, last, narrow_rows, read, transpose};

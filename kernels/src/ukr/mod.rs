@@ -42,6 +42,27 @@ pub mod unpack_i8;
 
 pub(crate) use lines::prefetch;
 
+/// Which rows a variant reads in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Widths {
+    Any,
+    /// A multiple of so many columns.
+    MultipleOf(usize),
+    /// So many columns, without gaps between the rows.
+    Dense(usize),
+}
+
+impl Widths {
+    /// Whether rows of `width` elements that begin `stride` elements apart are of these.
+    pub fn have(self, width: usize, stride: usize) -> bool {
+        match self {
+            Widths::Any => true,
+            Widths::MultipleOf(columns) => width.is_multiple_of(columns),
+            Widths::Dense(columns) => [width, stride] == [columns; 2],
+        }
+    }
+}
+
 /// One block of a matrix product `C = A x B`: some rows by one panel of columns, both sides packed.
 ///
 /// With the tile `m x n x k` of the variant, `p` columns in a panel of its layout and `rows` a multiple of `m` up to that of

@@ -4,6 +4,7 @@ use super::reduce;
 use crate::rt::Worker;
 use crate::table::{Armed, ROW_DOTS_F32, ROW_SUMS_F32};
 use crate::tensor::Element;
+use crate::ukr::Widths;
 use crate::ukr::reduce_f32::Reduction;
 use crate::ukr::row_dots_f32::{self, RowDotsF32};
 use crate::ukr::row_sums_f32;
@@ -41,11 +42,6 @@ impl<T: Element> Rows<'_, T> {
     fn ahead(&self) -> usize {
         AHEAD.next_multiple_of(self.bytes().max(1))
     }
-
-    /// Whether these are rows without gaps of the only width of a variant.
-    fn are(&self, only: Option<usize>) -> bool {
-        only.is_none_or(|only| [self.width, self.stride] == [only; 2])
-    }
 }
 
 /// `scores[r][t] = scale * q[r] . x[t]` for the first `count` rows of `x`; `q` has no gaps, and may be rounded to f16 if `rounds`;
@@ -64,8 +60,8 @@ pub(crate) fn row_dots<T: Element>(
     let rows = q.len() / x.width;
     assert!(x.hold(count) && pitch >= count && scores.len() + pitch >= rows * pitch + count);
     let fits = |spec: &row_dots_f32::Spec| {
-        let enough = spec.width.is_none() || count >= spec.group;
-        spec.of == T::DTYPE && x.are(spec.width) && enough && spec.rounds <= rounds
+        let enough = spec.widths == Widths::Any || count >= spec.group;
+        spec.of == T::DTYPE && spec.widths.have(x.width, x.stride) && enough && spec.rounds <= rounds
     };
     let mut variants = ROW_DOTS_F32.iter().filter(|row| fits(&row.spec));
     let Some((kernel, spec)) = variants.find_map(|row| Some((row.arm(worker)?, row.spec))) else {
@@ -153,13 +149,15 @@ pub(crate) fn row_sums<T: Element>(
     assert!(x.hold(count) && pitch >= count && weights.len() + pitch >= all * pitch + count);
     let mut from = 0;
     for row in ROW_SUMS_F32 {
-        let row_sums_f32::Spec { of, width, group, rounds: does } = row.spec;
-        let Some(kernel) = row.arm(worker).filter(|_| of == T::DTYPE && x.are(width) && does <= rounds) else {
+        let row_sums_f32::Spec { of, widths, group, rounds: does } = row.spec;
+        let Some(kernel) =
+            row.arm(worker).filter(|_| of == T::DTYPE && widths.have(x.width, x.stride) && does <= rounds)
+        else {
             continue;
         };
         // What is left goes to the next variant.
         let end = count - (count - from) % group;
-        let piece = if width.is_some() { count.max(1) } else { PIECE };
+        let piece = if widths == Widths::Any { PIECE } else { count.max(1) };
         for (from, first) in (from..end)
             .step_by(piece)
             .flat_map(|from| (0..all).step_by(row_sums_f32::ROWS).map(move |first| (from, first)))

@@ -7,6 +7,7 @@ pub mod ime2_f16;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv;
 
+use super::Widths;
 use crate::table::Family;
 use crate::tensor::DType;
 
@@ -23,8 +24,7 @@ impl Family for RowDotsF32 {
 pub struct Spec {
     /// Their element, f32 or f16.
     pub of: DType,
-    /// The only width that the variant knows, of rows without gaps.
-    pub width: Option<usize>,
+    pub widths: Widths,
     /// Rows of a group.
     pub group: usize,
     /// Whether the query rows are rounded to f16.

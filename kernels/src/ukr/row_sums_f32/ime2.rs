@@ -1,4 +1,4 @@
-//! Rows of 64 halves without gaps by the matrix unit, in multiples of 64; the weights are rounded to f16.
+//! Rows of halves by the matrix unit, 64 columns at a time, in multiples of 64 rows; the weights are rounded to f16.
 //!
 //! | registers | |
 //! |---|---|
@@ -6,14 +6,10 @@
 //! | v0 | meanwhile the tile of their weights |
 //! | v16-v31 | sums, a pair for each eight columns |
 
-use super::Args;
-use crate::ukr::ime2_transpose::{dot, join, last, narrow_rows, transpose};
+use half::f16;
 
-macro_rules! line {
-    ($($offset:literal)+) => {
-        concat!($(".insn i 0x13, 6, x0, t4, 1 + 64 * ", $offset, "\n",)+)
-    };
-}
+use super::Args;
+use crate::ukr::ime2_transpose::{ask, dot, join, last, narrow_rows, read, transpose};
 
 /// Makes four rows of 32 numbers in four registers `$first`, `$second` of four tiles.
 macro_rules! rows {
@@ -28,18 +24,14 @@ macro_rules! add {
         concat!(
             $("vl1re32.v v20, (a3)\n addi t1, a3, 128\n vl1re32.v v21, (t1)\n",
             "vfadd.vv v20, v20, v", $low, "\n vfadd.vv v21, v21, v", $high, "\n",
-            "vs1r.v v20, (a3)\n vs1r.v v21, (t1)\n addi a4, a4, -1\n beqz a4, 3f\n addi a3, a3, 256\n",)+
+            "vs1r.v v20, (a3)\n vs1r.v v21, (t1)\n addi a7, a7, -1\n beqz a7, 3f\n add a3, a3, a4\n",)+
         )
     };
 }
 
-/// # Safety
-/// The contract of [`Args`] for a multiple of 64 rows of 64 halves without gaps, on a core that meets the needs of its row in the
-/// table.
-pub unsafe fn f16_64(args: &Args) {
-    let mut tiles = [0u16; 512];
-    // SAFETY: the assembly touches only what `Args` lends it, and `tiles`, which has eight registers; a prefetch is a hint.
-    unsafe {
+/// Adds 64 columns, from this one on; `$tiles` has room for eight registers.
+macro_rules! columns {
+    ($args:expr, $first:expr, $tiles:expr, $read:expr, $ask:expr) => {
         std::arch::asm!(
             ".option push",
             ".option arch, +v, +zvfh",
@@ -47,19 +39,18 @@ pub unsafe fn f16_64(args: &Args) {
             "vmv.v.i v16, 0",
             "vmv.v.i v24, 0",
             "1:",
-            "mv t1, a0",
-            "mv t2, a4",
-            narrow_rows!("t1", "a1", "t2", "", ["0" "1" "2" "3" "4" "5" "6" "7"]),
+            "mv t1, a2",
+            "mv t2, a7",
+            narrow_rows!("t1", "s3", "t2", "", ["0" "1" "2" "3" "4" "5" "6" "7"]),
             transpose!(1, [8 "", 10 "", 12 "", 14 ""]),
             "vs8r.v v8, (s5)",
-            "addi a0, a0, 256",
+            "addi a2, a2, 256",
             "mv t3, s5",
             "addi t5, s5, 1024",
             "2:",
-            "vl8re16.v v0, (a2)",
-            "add t4, a2, s2",
-            "addi a2, a2, 1024",
-            line!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+            "add t4, a0, s4",
+            $read,
+            $ask,
             transpose!(0, [
                 8 "vl1re16.v v0, (t3)\n addi t3, t3, 128\n",
                 10 concat!(dot!(16 = 0 8), dot!(18 = 0 9)),
@@ -77,16 +68,35 @@ pub unsafe fn f16_64(args: &Args) {
             add!(4 12 5 13 6 14 7 15 8 16 9 17 10 18 11 19),
             "3:",
             ".option pop",
-            inout("a0") args.weights => _,
-            in("a1") args.weights_stride,
-            inout("a2") args.x => _,
-            inout("a3") args.y => _,
-            inout("a4") args.rows => _,
-            inout("a5") args.count => _,
-            in("s2") args.ahead,
-            in("s5") tiles.as_mut_ptr(),
+            inout("a0") $args.x.add($first * size_of::<f16>()) => _,
+            in("a1") $args.x_stride,
+            inout("a2") $args.weights => _,
+            inout("a3") $args.y.add($first) => _,
+            in("a4") $args.width * size_of::<f32>(),
+            inout("a5") $args.count => _,
+            inout("a7") $args.rows => _,
+            in("s3") $args.weights_stride,
+            in("s4") $args.ahead,
+            in("s5") $tiles,
             clobber_abi("C"),
             options(nostack),
-        );
+        )
+    };
+}
+
+/// # Safety
+/// The contract of [`Args`] for a multiple of 64 rows, at least one, of a multiple of 64 halves, on a core that meets the needs of
+/// its row in the table.
+pub unsafe fn f16_64(args: &Args) {
+    let mut tiles = [0u16; 512];
+    for first in (0..args.width).step_by(64) {
+        // SAFETY: the assembly touches only what `Args` lends it, and `tiles`, which has eight registers; a prefetch is a hint.
+        unsafe {
+            if args.x_stride == 64 * size_of::<f16>() {
+                columns!(args, first, tiles.as_mut_ptr(), read!(dense), ask!(dense));
+            } else {
+                columns!(args, first, tiles.as_mut_ptr(), read!(strided), ask!(strided));
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ pub mod ime2;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv;
 
+use super::Widths;
 use crate::table::Family;
 use crate::tensor::DType;
 
@@ -21,8 +22,7 @@ impl Family for RowSumsF32 {
 pub struct Spec {
     /// Their element, f32 or f16.
     pub of: DType,
-    /// The only width that the variant knows, of rows without gaps.
-    pub width: Option<usize>,
+    pub widths: Widths,
     /// What the number of rows is a multiple of.
     pub group: usize,
     /// Whether the weights are rounded to f16.

@@ -48,8 +48,10 @@ const HALF_UNIT: f64 = 1.0 / 2048.0;
 
 #[test]
 fn a_rounded_weight_errs_by_half_a_unit() {
-    // Rows of 64 without gaps, of which there are whole groups and a rest; other widths.
-    for (width, queries, keys) in [(64, 1, 200), (64, 2, 64), (64, 1, 31), (64, 3, 129), (32, 1, 70), (64, 40, 97)] {
+    // Rows of whole tiles, of which there are whole groups and a rest; other widths.
+    for (width, queries, keys) in
+        [(64, 1, 200), (64, 2, 64), (64, 1, 31), (64, 3, 129), (32, 1, 70), (128, 2, 100), (64, 40, 97)]
+    {
         let d = dims(2, [6, 2], queries, keys, [width, width]);
         let [q, k, v] = inputs(d);
         // f16 has these queries, so that only weights are rounded.
