@@ -90,12 +90,12 @@ impl Masked {
 
     /// Adds the step, which writes `y`.
     pub fn step(self, b: &mut Bind<'_>, y: Buf) -> Result<(), BindError> {
+        let driver = self.driver.rounded(b.dtype(0)? == DType::F16).on(b.target());
         let mut outputs = vec![y];
-        if self.driver.partials() > 0 {
-            outputs.push(b.temp(DType::F32, self.driver.partials())?);
+        if driver.partials() > 0 {
+            outputs.push(b.temp(DType::F32, driver.partials())?);
         }
-        let rounded = b.dtype(0)? == DType::F16;
-        b.step(self.driver.rounded(rounded).on(b.target()), &self.operands, &outputs);
+        b.step(driver, &self.operands, &outputs);
         Ok(())
     }
 

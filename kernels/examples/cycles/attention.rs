@@ -15,6 +15,7 @@ pub fn all(items: &mut Items) {
     let dims =
         AttentionDims { batch: 1, heads: 2, kv_heads: 2, queries: 512, keys: 512, head: WIDTH, value_head: WIDTH };
     attention(items, "attention_prefill_2x512x64", dims, CacheFormat::F32, From::L2);
+    attention(items, "attention_prefill_f16_2x512x64", dims, CacheFormat::F16, From::L2);
     // SmolLM2-135M behind 2000 tokens.
     let dims =
         AttentionDims { batch: 1, heads: 9, kv_heads: 3, queries: 1, keys: 2000, head: WIDTH, value_head: WIDTH };

@@ -35,6 +35,7 @@ impl Attention {
             sink: Sink::None,
             undefined_row: UndefinedRow::Nan,
             rounds: false,
+            has_matrix_of_halves: false,
             parts: 1,
             operands: 3,
             blocks: None,
@@ -44,6 +45,7 @@ impl Attention {
     /// Multiplies by the kernels of the target, where it has any, in place of the host's engine.
     pub fn on(mut self, target: &Target) -> Self {
         self.blocks = Blocks::new(target.core, select::f32_layout(target));
+        self.has_matrix_of_halves = target.core.isa().ime2;
         self
     }
 
@@ -127,7 +129,8 @@ impl Attention {
         self
     }
 
-    /// Queries, and the weights of values, may be rounded to f16 where keys and values are f16.
+    /// All operands, and the weights of values, may be rounded to f16, as those of a model in f16 are. Queries beyond its range are
+    /// scaled.
     pub fn rounded(mut self, rounds: bool) -> Self {
         self.rounds = rounds;
         self

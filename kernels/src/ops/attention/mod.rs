@@ -49,6 +49,10 @@ const STREAM_ROWS: usize = 8;
 const STREAM_KEYS: usize = 64;
 /// The same for the vectors of a chip, which read each key once for all rows: as many scores as pay for the beginning of a softmax.
 const CHIP_STREAM_KEYS: usize = 512;
+/// Most query rows of a tile that meets keys and values in f16: enough to pay for rounding them.
+const HALVES_ROWS: usize = 64;
+/// Columns of which rows of f16 have a multiple for a matrix unit.
+const HALVES_COLUMNS: usize = 64;
 /// Keys that are worth another rank.
 const PART_KEYS: usize = 128;
 
@@ -87,8 +91,9 @@ pub struct Attention {
     softcap: f32,
     sink: Sink,
     undefined_row: UndefinedRow,
-    /// Whether queries and weights may be rounded to f16.
+    /// Whether operands and weights may be rounded to f16.
     rounds: bool,
+    has_matrix_of_halves: bool,
     /// Ranks that share the keys of a tile.
     parts: usize,
     operands: usize,
@@ -132,16 +137,34 @@ impl Attention {
     /// Most queries of a tile. On a chip a tile of scores stays in the first-level cache, or nearly so where long registers want
     /// long rows, and the second one is fast.
     fn tile_queries(&self) -> usize {
-        self.blocks.map_or(TILE_ROWS, |blocks| blocks.rows() * (self.block_keys() / STREAM_KEYS))
+        match self.blocks {
+            None => TILE_ROWS,
+            Some(_) if self.multiplies_halves() => HALVES_ROWS,
+            Some(blocks) => blocks.rows() * (self.block_keys() / STREAM_KEYS),
+        }
     }
 
     fn tile_rows(&self) -> usize {
         self.tile_heads() * self.dims.queries.min(self.tile_queries())
     }
 
+    fn has_few_rows(&self) -> bool {
+        self.tile_heads() * self.dims.queries <= STREAM_ROWS
+    }
+
+    /// Whether keys and values become f16 for a matrix unit that multiplies their rows in place, for more than a few query rows.
+    fn multiplies_halves(&self) -> bool {
+        let of = |source: &Source, width: usize| {
+            source.at.col == 1 && !source.format.is_scaled() && width > 0 && width.is_multiple_of(HALVES_COLUMNS)
+        };
+        let fits = of(&self.k, self.dims.head) && of(&self.v, self.dims.value_head);
+        self.rounds && self.has_matrix_of_halves && fits && !self.has_few_rows()
+    }
+
     /// Whether rows of keys and values, whose elements are neighbours, are read in place.
     fn streams(&self) -> bool {
-        self.tile_heads() * self.dims.queries <= STREAM_ROWS && self.k.at.col == 1 && self.v.at.col == 1
+        let in_place = self.has_few_rows() && self.k.at.col == 1 && self.v.at.col == 1;
+        in_place || self.multiplies_halves()
     }
 
     /// What multiplies blocks of keys and values that are not read in place, where it is not the host's engine.
@@ -151,6 +174,7 @@ impl Attention {
 
     fn block_keys(&self) -> usize {
         match self.blocks {
+            Some(_) if self.multiplies_halves() => TILE_KEYS,
             Some(_) if self.streams() => CHIP_STREAM_KEYS,
             // Rows of scores are no shorter than four registers.
             Some(blocks) => STREAM_KEYS.max(blocks.panels() * blocks.columns()),

@@ -36,12 +36,38 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The rows from `start` on of the unit's head, in place where they are f16.
-    pub fn halves(&self, unit: &Unit, width: usize, start: usize) -> Option<Rows<'a, f16>> {
+    /// Rows `start..start + rows` of the unit's head as f16: in place where they are, and if `rounds` rounded where they are f32, by
+    /// the vectors of the worker's core.
+    pub fn halves<'s>(
+        &self,
+        worker: &Worker<'_>,
+        unit: &Unit,
+        width: usize,
+        (start, rows): (usize, usize),
+        (stage, rounds): (&'s mut [f32], bool),
+    ) -> Option<Rows<'s, f16>>
+    where
+        'a: 's,
+    {
         let Source { at, format, group, .. } = self.source;
-        let first = 2 * at.at(unit.batch, unit.head / group, start);
-        let is_half = *format == CacheFormat::F16 && width > 0;
-        is_half.then(|| Rows { data: bytemuck::cast_slice(&self.bytes[first..]), stride: at.row, width })
+        let first = at.at(unit.batch, unit.head / group, start);
+        match format {
+            CacheFormat::F16 if width > 0 => {
+                Some(Rows { data: bytemuck::cast_slice(&self.bytes[2 * first..]), stride: at.row, width })
+            }
+            CacheFormat::F32 if rounds => {
+                let stage = &mut bytemuck::cast_slice_mut::<f32, f16>(stage)[..rows * width];
+                // Rows without gaps are rounded together.
+                let together = if at.row == width { rows } else { 1 };
+                let mut parts = stage.chunks_mut(together * width).enumerate();
+                let round = |(index, to): (usize, &mut [f16])| {
+                    let from = &self.data[first + index * together * at.row..][..to.len()];
+                    vector::narrow(worker, from, to)
+                };
+                parts.all(round).then_some(Rows { data: stage, stride: width, width })
+            }
+            _ => None,
+        }
     }
 
     /// Rows `start..start + rows` of the unit's head.

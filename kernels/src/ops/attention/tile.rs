@@ -70,7 +70,7 @@ impl<'a> Tile<'a> {
         // A lone row counts twice: see `gemm`.
         let rows = attention.tile_rows().max(2);
         let keys = attention.most_keys();
-        let staged = attention.k.is_staged() || attention.v.is_staged();
+        let staged = attention.k.is_staged() || attention.v.is_staged() || attention.multiplies_halves();
         let stage = if staged { keys * d.head.max(d.value_head) } else { 0 };
         [rows * d.head, rows * attention.pitch(keys), stage, rows * d.value_head, rows, rows]
     }
@@ -157,7 +157,8 @@ impl<'a> Tile<'a> {
         let (rows, width, pitch) = (unit.rows(), attention.dims.value_head, attention.pitch(cols));
         let (scores, acc) = (&scores[..rows * pitch], &mut acc[..rows * width]);
         if attention.streams() {
-            let halves = v.halves(unit, width, start);
+            let rounds = attention.multiplies_halves();
+            let halves = v.halves(worker, unit, width, (start, cols), (stage, rounds));
             if halves
                 .is_some_and(|halves| vector::row_sums(worker, (scores, pitch), (halves, cols), acc, attention.rounds))
             {
@@ -215,7 +216,8 @@ impl<'a> Tile<'a> {
         let (rows, width, pitch) = (unit.rows(), attention.dims.head, attention.pitch(cols));
         if attention.streams() {
             let (q, scores, scale) = (&queries[..rows * width], &mut scores[..rows * pitch], attention.scale);
-            let halves = k.halves(unit, width, start);
+            let rounds = attention.multiplies_halves();
+            let halves = k.halves(worker, unit, width, (start, cols), (stage, rounds));
             if halves.is_some_and(|halves| {
                 vector::row_dots(worker, q, (halves, cols), scale, (scores, pitch), attention.rounds)
             }) {

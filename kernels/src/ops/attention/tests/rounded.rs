@@ -48,19 +48,36 @@ const HALF_UNIT: f64 = 1.0 / 2048.0;
 
 #[test]
 fn a_rounded_weight_errs_by_half_a_unit() {
-    // Rows of whole tiles, of which there are whole groups and a rest; other widths.
-    for (width, queries, keys) in
-        [(64, 1, 200), (64, 2, 64), (64, 1, 31), (64, 3, 129), (32, 1, 70), (128, 2, 100), (64, 40, 97)]
+    // Rows of whole tiles, of which there are whole groups and a rest; other widths; tiles of many rows, and blocks of keys.
+    let shapes = [
+        (64, 1, 200),
+        (64, 2, 64),
+        (64, 1, 31),
+        (64, 3, 129),
+        (32, 1, 70),
+        (128, 2, 100),
+        (64, HALVES_ROWS + 6, 97),
+        (128, 9, TILE_KEYS + 44),
+        (32, 17, 40),
+    ];
+    for ((width, queries, keys), order) in
+        shapes.into_iter().zip([Order::Bnsh, Order::Bsnh, Order::Bnsh].into_iter().cycle())
     {
         let d = dims(2, [6, 2], queries, keys, [width, width]);
         let [q, k, v] = inputs(d);
-        // f16 has these queries, so that only weights are rounded.
+        // f16 has these operands, so that only weights are rounded.
         let ((_, q), (k16, k), (v16, v)) = (rounded(q), rounded(k), rounded(v));
-        for causal in [false, true] {
-            let attention = halves(d, 0.125, 2);
+        for (format, causal) in [(CacheFormat::F16, false), (CacheFormat::F32, true), (CacheFormat::F16, true)] {
+            let attention = dense(d, [Order::Bsnh, order, order], Order::Bsnh, 0.125)
+                .cached(format, format)
+                .rounded(true)
+                .shared_by(2, keys);
             let offset = keys as isize - queries as isize;
             let attention = if causal { attention.causal(offset) } else { attention };
-            let operands = [bytemuck::cast_slice(&q), bytemuck::cast_slice(&k16), bytemuck::cast_slice(&v16)];
+            let operands = match format {
+                CacheFormat::F16 => [bytemuck::cast_slice(&q), bytemuck::cast_slice(&k16), bytemuck::cast_slice(&v16)],
+                _ => [&q, &k, &v].map(|x| bytemuck::cast_slice(x)),
+            };
             for target in targets(d, 2) {
                 let out = run(&attention.clone().on(target), 2, &operands);
                 let visible = |query: usize, key: usize| !causal || key as isize <= query as isize + offset;
