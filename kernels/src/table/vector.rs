@@ -231,6 +231,12 @@ pub static ROW_DOTS_F32: &[Variant<RowDotsF32>] = &[
         run: riscv!(row_dots_f32::ime2::f32_64),
     },
     Variant {
+        name: "ime2_f32_128",
+        needs: Needs::IME2,
+        spec: row_dots_f32::Spec { of: DType::F32, widths: Widths::Dense(128), group: 16, rounds: false },
+        run: riscv!(row_dots_f32::ime2::f32_128),
+    },
+    Variant {
         name: "ime2_f16_64",
         needs: Needs::IME2,
         spec: row_dots_f32::Spec { of: DType::F16, widths: Widths::MultipleOf(64), group: 32, rounds: true },

@@ -5,6 +5,8 @@ pub mod ime2;
 #[cfg(target_arch = "riscv64")]
 pub mod ime2_f16;
 #[cfg(target_arch = "riscv64")]
+mod ime2_pieces;
+#[cfg(target_arch = "riscv64")]
 pub mod rvv;
 
 use super::Widths;
