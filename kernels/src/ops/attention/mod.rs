@@ -14,6 +14,7 @@ mod online;
 mod operand;
 mod partial;
 mod scores;
+mod sizes;
 mod spans;
 mod stream;
 mod tile;
@@ -36,23 +37,12 @@ pub use mask::{BoundsToBias, KeepToBias};
 use online::Finish;
 use partial::Partials;
 pub use scores::{ScoreStage, Scores};
+use sizes::STREAM_KEYS;
+#[cfg(test)]
+use sizes::{HALVES_ROWS, TILE_KEYS, TILE_ROWS};
 pub use spans::{Span, Spans};
 use tile::{Tile, Unit};
 
-/// Most query rows of one tile: enough to pay for packing a block of keys.
-const TILE_ROWS: usize = 256;
-/// Most keys of one block: a tile of scores stays in the second-level cache.
-const TILE_KEYS: usize = 256;
-/// Most query rows of a tile whose keys and values are read in place.
-const STREAM_ROWS: usize = 8;
-/// Most keys of one block that is read in place: it stays in the first-level cache for all rows.
-const STREAM_KEYS: usize = 64;
-/// The same for the vectors of a chip, which read each key once for all rows: as many scores as pay for the beginning of a softmax.
-const CHIP_STREAM_KEYS: usize = 512;
-/// Most query rows of a tile that meets keys and values in f16: enough to pay for rounding them.
-const HALVES_ROWS: usize = 64;
-/// Columns of which rows of f16 have a multiple for a matrix unit.
-const HALVES_COLUMNS: usize = 64;
 /// Keys that are worth another rank.
 const PART_KEYS: usize = 128;
 
@@ -128,71 +118,6 @@ enum Sink {
 }
 
 impl Attention {
-    /// Query heads of a tile: all that share keys, when the tile remains small.
-    fn tile_heads(&self) -> usize {
-        let group = self.k.group;
-        if self.dims.queries.saturating_mul(group) <= STREAM_ROWS { group } else { 1 }
-    }
-
-    /// Most queries of a tile. On a chip a tile of scores stays in the first-level cache, or nearly so where long registers want
-    /// long rows, and the second one is fast.
-    fn tile_queries(&self) -> usize {
-        match self.blocks {
-            None => TILE_ROWS,
-            Some(_) if self.multiplies_halves() => HALVES_ROWS,
-            Some(blocks) => blocks.rows() * (self.block_keys() / STREAM_KEYS),
-        }
-    }
-
-    fn tile_rows(&self) -> usize {
-        self.tile_heads() * self.dims.queries.min(self.tile_queries())
-    }
-
-    fn has_few_rows(&self) -> bool {
-        self.tile_heads() * self.dims.queries <= STREAM_ROWS
-    }
-
-    /// Whether keys and values become f16 for a matrix unit that multiplies their rows in place, for more than a few query rows.
-    fn multiplies_halves(&self) -> bool {
-        let of = |source: &Source, width: usize| {
-            source.at.col == 1 && !source.format.is_scaled() && width > 0 && width.is_multiple_of(HALVES_COLUMNS)
-        };
-        let fits = of(&self.k, self.dims.head) && of(&self.v, self.dims.value_head);
-        self.rounds && self.has_matrix_of_halves && fits && !self.has_few_rows()
-    }
-
-    /// Whether rows of keys and values, whose elements are neighbours, are read in place.
-    fn streams(&self) -> bool {
-        let in_place = self.has_few_rows() && self.k.at.col == 1 && self.v.at.col == 1;
-        in_place || self.multiplies_halves()
-    }
-
-    /// What multiplies blocks of keys and values that are not read in place, where it is not the host's engine.
-    fn packed_blocks(&self) -> Option<Blocks<MatMulF32F32F32>> {
-        self.blocks.filter(|_| !self.streams())
-    }
-
-    fn block_keys(&self) -> usize {
-        match self.blocks {
-            Some(_) if self.multiplies_halves() => TILE_KEYS,
-            Some(_) if self.streams() => CHIP_STREAM_KEYS,
-            // Rows of scores are no shorter than four registers.
-            Some(blocks) => STREAM_KEYS.max(blocks.panels() * blocks.columns()),
-            None if self.streams() => STREAM_KEYS,
-            None => TILE_KEYS,
-        }
-    }
-
-    /// Keys of the longest block.
-    fn most_keys(&self) -> usize {
-        self.dims.keys.min(self.block_keys())
-    }
-
-    /// Elements from one row of a tile of scores to the next, for blocks of `keys` keys.
-    fn pitch(&self, keys: usize) -> usize {
-        self.blocks.map_or(keys, |blocks| keys.next_multiple_of(blocks.columns()))
-    }
-
     /// Tiles of one sequence: of heads, of queries.
     fn tiles(&self) -> [usize; 2] {
         [self.dims.heads / self.tile_heads(), self.dims.queries.div_ceil(self.tile_queries())]

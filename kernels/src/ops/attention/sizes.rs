@@ -1,0 +1,87 @@
+//! Rows and keys that are worked on at a time, and by which way.
+
+use super::{Attention, Source};
+use crate::ops::blocks::Blocks;
+use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
+
+/// Most query rows of one tile: enough to pay for packing a block of keys.
+pub(super) const TILE_ROWS: usize = 256;
+/// Most keys of one block: a tile of scores stays in the second-level cache.
+pub(super) const TILE_KEYS: usize = 256;
+/// Most query rows of a tile whose keys and values are read in place.
+pub(super) const STREAM_ROWS: usize = 8;
+/// Most keys of one block that is read in place: it stays in the first-level cache for all rows.
+pub(super) const STREAM_KEYS: usize = 64;
+/// The same for the vectors of a chip, which read each key once for all rows: as many scores as pay for the beginning of a softmax.
+pub(super) const CHIP_STREAM_KEYS: usize = 512;
+/// Most query rows of a tile that meets keys and values in f16: enough to pay for rounding them.
+pub(super) const HALVES_ROWS: usize = 64;
+/// Columns of which rows of f16 have a multiple for a matrix unit.
+pub(super) const HALVES_COLUMNS: usize = 64;
+
+impl Attention {
+    /// Query heads of a tile: all that share keys, when the tile remains small.
+    pub(super) fn tile_heads(&self) -> usize {
+        let group = self.k.group;
+        if self.dims.queries.saturating_mul(group) <= STREAM_ROWS { group } else { 1 }
+    }
+
+    /// Most queries of a tile. On a chip a tile of scores stays in the first-level cache, or nearly so where long registers want
+    /// long rows, and the second one is fast.
+    pub(super) fn tile_queries(&self) -> usize {
+        match self.blocks {
+            None => TILE_ROWS,
+            Some(_) if self.multiplies_halves() => HALVES_ROWS,
+            Some(blocks) => blocks.rows() * (self.block_keys() / STREAM_KEYS),
+        }
+    }
+
+    pub(super) fn tile_rows(&self) -> usize {
+        self.tile_heads() * self.dims.queries.min(self.tile_queries())
+    }
+
+    pub(super) fn has_few_rows(&self) -> bool {
+        self.tile_heads() * self.dims.queries <= STREAM_ROWS
+    }
+
+    /// Whether keys and values become f16 for a matrix unit that multiplies their rows in place, for more than a few query rows.
+    pub(super) fn multiplies_halves(&self) -> bool {
+        let of = |source: &Source, width: usize| {
+            source.at.col == 1 && !source.format.is_scaled() && width > 0 && width.is_multiple_of(HALVES_COLUMNS)
+        };
+        let fits = of(&self.k, self.dims.head) && of(&self.v, self.dims.value_head);
+        self.rounds && self.has_matrix_of_halves && fits && !self.has_few_rows()
+    }
+
+    /// Whether rows of keys and values, whose elements are neighbours, are read in place.
+    pub(super) fn streams(&self) -> bool {
+        let in_place = self.has_few_rows() && self.k.at.col == 1 && self.v.at.col == 1;
+        in_place || self.multiplies_halves()
+    }
+
+    /// What multiplies blocks of keys and values that are not read in place, where it is not the host's engine.
+    pub(super) fn packed_blocks(&self) -> Option<Blocks<MatMulF32F32F32>> {
+        self.blocks.filter(|_| !self.streams())
+    }
+
+    pub(super) fn block_keys(&self) -> usize {
+        match self.blocks {
+            Some(_) if self.multiplies_halves() => TILE_KEYS,
+            Some(_) if self.streams() => CHIP_STREAM_KEYS,
+            // Rows of scores are no shorter than four registers.
+            Some(blocks) => STREAM_KEYS.max(blocks.panels() * blocks.columns()),
+            None if self.streams() => STREAM_KEYS,
+            None => TILE_KEYS,
+        }
+    }
+
+    /// Keys of the longest block.
+    pub(super) fn most_keys(&self) -> usize {
+        self.dims.keys.min(self.block_keys())
+    }
+
+    /// Elements from one row of a tile of scores to the next, for blocks of `keys` keys.
+    pub(super) fn pitch(&self, keys: usize) -> usize {
+        self.blocks.map_or(keys, |blocks| keys.next_multiple_of(blocks.columns()))
+    }
+}
