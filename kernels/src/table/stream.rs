@@ -7,6 +7,9 @@ use crate::ukr::Widths;
 use crate::ukr::row_dots_f32::{self, RowDotsF32};
 use crate::ukr::row_sums_f32::{self, RowSumsF32};
 
+/// The matrix unit, and vectors that round to f16.
+const IME2_AND_F16: Needs = Needs { f16: true, ..Needs::IME2 };
+
 /// The fastest first.
 pub static ROW_DOTS_F32: &[Variant<RowDotsF32>] = &[
     Variant {
@@ -23,7 +26,7 @@ pub static ROW_DOTS_F32: &[Variant<RowDotsF32>] = &[
     },
     Variant {
         name: "ime2_f16_64",
-        needs: Needs::IME2,
+        needs: IME2_AND_F16,
         spec: row_dots_f32::Spec { of: DType::F16, widths: Widths::MultipleOf(64), group: 32, rounds: true },
         run: riscv!(row_dots_f32::ime2_f16::f16_64),
     },
@@ -45,7 +48,7 @@ pub static ROW_DOTS_F32: &[Variant<RowDotsF32>] = &[
 pub static ROW_SUMS_F32: &[Variant<RowSumsF32>] = &[
     Variant {
         name: "ime2_f16_64",
-        needs: Needs::IME2,
+        needs: IME2_AND_F16,
         spec: row_sums_f32::Spec { of: DType::F16, widths: Widths::MultipleOf(64), group: 64, rounds: true },
         run: riscv!(row_sums_f32::ime2::f16_64),
     },
