@@ -129,9 +129,12 @@ macro_rules! columns {
 }
 
 /// # Safety
-/// The contract of [`Args`] with at least one query row and group, for rows of a multiple of 64 halves, on a core that meets the
+/// The contract of [`Args`] with at least one query row, for rows of a multiple of 64 halves, on a core that meets the
 /// needs of its row in the table.
 pub unsafe fn f16_64(args: &Args) {
+    if args.groups == 0 {
+        return;
+    }
     for first in (0..args.width).step_by(64) {
         // SAFETY: the assembly touches only what `Args` lends it; a prefetch is a hint.
         unsafe {
