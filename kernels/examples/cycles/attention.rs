@@ -32,7 +32,7 @@ fn attention(items: &mut Items, name: &str, dims: AttentionDims, cache: CacheFor
         let at = |(heads, rows)| Order::Bnsh.strided(heads, rows, WIDTH);
         let driver = Attention::new(dims, at(q), at(k), at(k), Order::Bsnh, 0.125)
             .cached(cache, cache)
-            .rounded(true)
+            .rounded(cache == CacheFormat::F16)
             .on(&target());
         let numbers = |(heads, rows)| floats(heads * rows * WIDTH);
         let halves = || numbers(k).into_iter().map(f16::from_f32).collect::<Vec<_>>();
