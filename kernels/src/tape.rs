@@ -16,7 +16,7 @@ use crate::mem::{AlignedBuf, Workspace, WorkspaceReq};
 use crate::profile;
 use crate::rt::{Poisoned, Team, Worker};
 
-use check::{check_step, shareable, waits};
+use check::{check_sizes, check_step, note_size, shareable, waits};
 pub use error::{TapeError, TapeRunError};
 pub use io::Io;
 pub(crate) use io::SharedOut;
@@ -61,6 +61,8 @@ pub struct Tape {
     output_bytes: Vec<usize>,
     /// Pairs of an input and an output that may be the same memory.
     shareable: Vec<(usize, usize)>,
+    /// Bytes of scratch up to which a step has it in the scratchpad of its rank.
+    staged: usize,
 }
 
 /// An input of a run.
@@ -95,7 +97,20 @@ impl Tape {
             req.per_rank = req.per_rank.max(step.driver.scratch());
         }
         let shareable = shareable(&buffers, &steps, input_bytes.len(), output_bytes.len());
-        Ok(Self { buffers, steps, waits, req, input_bytes, output_bytes, shareable })
+        Ok(Self { buffers, steps, waits, staged: req.per_rank, req, input_bytes, output_bytes, shareable })
+    }
+
+    /// Leaves steps with more than `bytes` of scratch out of the scratchpads, which are of that size, so that the others have them.
+    #[must_use]
+    pub fn with_scratchpads_of(mut self, bytes: usize) -> Self {
+        let scratch = self.steps.iter().map(|step| step.driver.scratch());
+        self.staged = scratch.filter(|&scratch| scratch <= bytes).max().unwrap_or(0);
+        self
+    }
+
+    /// Whether `step` has its scratch in the scratchpad of its rank where that is free; else it is on the heap, or there is none.
+    pub fn is_staged(&self, step: &Step) -> bool {
+        (1..=self.staged).contains(&step.driver.scratch())
     }
 
     /// A number that no other tape has while this one is there: its address.
@@ -183,20 +198,22 @@ impl Tape {
     }
 
     fn run_rank(&self, worker: &Worker<'_>, bases: &Bases, per_rank: usize, failure: &Mutex<Option<TapeRunError>>) {
-        let mut loan = worker.scratchpad(per_rank);
+        let mut loan = worker.scratchpad(self.staged);
         let _span = profile::span!("rank", rank = worker.rank(), tcm = loan.as_ref().map_or(0, |block| block.len()));
-        let scratch = match &mut loan {
-            Some(block) => &mut block[..per_rank],
-            // SAFETY: each rank has its own `per_rank` bytes behind `scratch`, and ranks differ.
-            None => unsafe { std::slice::from_raw_parts_mut(bases.scratch.add(per_rank * worker.rank()), per_rank) },
-        };
+        // SAFETY: each rank has its own `per_rank` bytes behind `scratch`, and ranks differ.
+        let heap = unsafe { std::slice::from_raw_parts_mut(bases.scratch.add(per_rank * worker.rank()), per_rank) };
         for (index, (step, &waits)) in self.steps.iter().zip(&self.waits).enumerate() {
             if waits && wait(worker).is_err() {
                 return;
             }
             let _span = profile::span!("step", tape = self.id(), index, label = step.label, kernel = %step.driver);
             let io = Io { tape: self, step, bases };
-            let result = step.driver.run(worker, &io, &mut scratch[..step.driver.scratch()]);
+            let bytes = step.driver.scratch();
+            let scratch = match &mut loan {
+                Some(block) if bytes <= self.staged => &mut block[..bytes],
+                _ => &mut heap[..bytes],
+            };
+            let result = step.driver.run(worker, &io, scratch);
             if let Err(error) = result {
                 if error != RunError::Poisoned {
                     let mut first = failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,26 +229,6 @@ impl Tape {
 fn wait(worker: &Worker<'_>) -> Result<(), Poisoned> {
     let _span = profile::span!("wait");
     worker.barrier()
-}
-
-fn note_size(sizes: &mut Vec<usize>, index: usize, bytes: usize) {
-    if sizes.len() <= index {
-        sizes.resize(index + 1, 0);
-    }
-    sizes[index] = sizes[index].max(bytes);
-}
-
-fn check_sizes(expected: &[usize], given: impl ExactSizeIterator<Item = usize>) -> Result<(), TapeRunError> {
-    let count = given.len();
-    for (index, given) in given.enumerate().take(expected.len()) {
-        if given != expected[index] && expected[index] != 0 {
-            return Err(TapeRunError::Size { index, given, expected: expected[index] });
-        }
-    }
-    match expected.get(count) {
-        Some(&missing) => Err(TapeRunError::Size { index: count, given: 0, expected: missing }),
-        None => Ok(()),
-    }
 }
 
 /// Addresses of one run.

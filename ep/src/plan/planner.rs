@@ -182,6 +182,7 @@ impl Planner {
         let buffers = self.place_rest(places);
         let buffers = keep_used(buffers, &self.steps);
         let tape = Tape::new(buffers, self.steps).map_err(|error| BindError(format!("{error:?}")))?;
+        let tape = tape.with_scratchpads_of(self.target.tcm_bytes);
         Ok(Program { tape, outputs: results, labels, binding, texts: OnceLock::new() })
     }
 

@@ -52,7 +52,8 @@ impl fmt::Display for Program {
             let op = self.labels.get(step.label).map_or("output", |label| &label.op);
             let inputs: Vec<String> = step.inputs.iter().map(place).collect();
             let outputs: Vec<String> = step.outputs.iter().map(place).collect();
-            writeln!(f, "{op}: {} | {} -> {}", step.driver, inputs.join(" "), outputs.join(" "))?;
+            let staged = if self.tape.is_staged(step) { " in tcm" } else { "" };
+            writeln!(f, "{op}: {} | {} -> {}{staged}", step.driver, inputs.join(" "), outputs.join(" "))?;
         }
         let req = self.tape.workspace_req();
         writeln!(f, "workspace: {} shared, {} a rank", req.shared, req.per_rank)

@@ -3,6 +3,8 @@
 mod barrier;
 mod equipment;
 #[cfg(all(test, not(loom)))]
+pub(crate) mod fake;
+#[cfg(all(test, not(loom)))]
 mod faults;
 mod grants;
 mod mailbox;

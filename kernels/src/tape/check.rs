@@ -1,4 +1,4 @@
-use super::{Buffer, Place, Step, TapeError};
+use super::{Buffer, Place, Step, TapeError, TapeRunError};
 
 /// Checks one step's operands.
 pub(super) fn check_step(buffers: &[Buffer], step: &Step, index: usize) -> Result<(), TapeError> {
@@ -74,5 +74,25 @@ fn overlap(a: &Buffer, b: &Buffer) -> bool {
         (Place::Output(a), Place::Output(b)) => a == b,
         (Place::Work(x), Place::Work(y)) => *x < y + b.bytes && *y < x + a.bytes,
         _ => false,
+    }
+}
+
+pub(super) fn note_size(sizes: &mut Vec<usize>, index: usize, bytes: usize) {
+    if sizes.len() <= index {
+        sizes.resize(index + 1, 0);
+    }
+    sizes[index] = sizes[index].max(bytes);
+}
+
+pub(super) fn check_sizes(expected: &[usize], given: impl ExactSizeIterator<Item = usize>) -> Result<(), TapeRunError> {
+    let count = given.len();
+    for (index, given) in given.enumerate().take(expected.len()) {
+        if given != expected[index] && expected[index] != 0 {
+            return Err(TapeRunError::Size { index, given, expected: expected[index] });
+        }
+    }
+    match expected.get(count) {
+        Some(&missing) => Err(TapeRunError::Size { index: count, given: 0, expected: missing }),
+        None => Ok(()),
     }
 }

@@ -2,6 +2,9 @@ use std::fmt;
 
 use super::*;
 
+#[cfg(not(loom))]
+mod scratchpads;
+
 /// Adds one to every element; fails on rank `fail` when that is given.
 struct Increment {
     len: usize,
