@@ -7,7 +7,7 @@ use kernels::isa::{Engine, Isa, isa_of_this_thread};
 use kernels::table::*;
 use kernels::ukr::unpack_i8;
 use kernels::ukr::{
-    MatMulArgs, binary_f32, convert_f16_f32, convert_f32_f16, dequantize_i8_f32, exp_sum_f32, matmul_nbits,
+    Ahead, MatMulArgs, binary_f32, convert_f16_f32, convert_f32_f16, dequantize_i8_f32, exp_sum_f32, matmul_nbits,
 };
 use kernels::ukr::{
     normalize_f32, quantize_f32_i8, quantize_f32_u8, reduce_f32, rescale_i32_f32, rotate_f32, transpose, unary_f32,
@@ -90,6 +90,7 @@ fn matmul<F: MatMulFamily>(rows: &[Variant<F>]) {
                     k_groups: k / tile.k,
                     rows: m,
                     accumulate: false,
+                    ahead: [Ahead::NONE; 3],
                 };
                 // SAFETY: the buffers have the sizes that the contract wants.
                 unsafe { call(row, &format!("{m}x{panel}x{k}"), m * panel * k, &args) };

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use grid::{Guarded, call, each, sequence};
 use half::f16;
 use kernels::table::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_U8_I8_I32, MatMulFamily, Variant};
-use kernels::ukr::MatMulArgs;
+use kernels::ukr::{Ahead, MatMulArgs};
 
 /// Numbers that no kernel writes by itself, and columns of them beside `C`.
 const UNTOUCHED: u8 = 0xa5;
@@ -46,6 +46,7 @@ fn check<F: MatMulFamily, R>(
                     k_groups,
                     rows,
                     accumulate: false,
+                    ahead: [Ahead::NONE; 3],
                 };
                 let again = MatMulArgs { c: twice.as_mut_ptr(), ..args };
                 // SAFETY: the buffers have the sizes that the contract wants, on a core that can run the variant.

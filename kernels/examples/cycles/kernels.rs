@@ -2,7 +2,7 @@
 
 use kernels::isa::{Engine, isa_of_this_thread};
 use kernels::table::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_U8_I8_I32, MatMulFamily, Variant};
-use kernels::ukr::MatMulArgs;
+use kernels::ukr::{Ahead, MatMulArgs};
 
 use crate::item::{From, Items, Unit};
 use crate::mark;
@@ -33,6 +33,7 @@ fn products<F: MatMulFamily>(items: &mut Items, rows: &[Variant<F>]) {
             k_groups: depth / row.spec.tile.k,
             rows: m,
             accumulate: false,
+            ahead: [Ahead::NONE; 3],
         };
         let name = format!("kernel_{}_{}", F::NAME, row.name);
         items.measure(&name, m * panel * depth, Unit::Mac, From::L1, |_| {

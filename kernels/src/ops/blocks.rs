@@ -1,19 +1,18 @@
 //! Blocks of a matrix product by a micro-kernel of a chip.
 
 mod cuts;
+mod multiply;
 mod pack;
 
 use std::fmt;
 use std::ops::Range;
 
-use crate::driver::RunError;
 use crate::isa::CoreKind;
-use crate::pack::{PackLayout, PackedWeights, Rows, panel_len};
+use crate::pack::{PackLayout, Rows, panel_len};
 use crate::rt::Worker;
 use crate::select;
-use crate::table::{Armed, MatMulFamily, MatMulSpec, Variant};
-use crate::ukr::MatMulArgs;
-use cuts::{Cuts, LEFT, ROWS, STAYS};
+use crate::table::{MatMulFamily, MatMulSpec, Variant};
+use cuts::{Cuts, ROWS};
 use pack::pack;
 
 /// A variant and what follows from its geometry.
@@ -71,11 +70,16 @@ impl<F: MatMulFamily> Blocks<F> {
 
     /// Rows that are packed and multiplied with every panel of constant weights of `[k, n]` before the next rows.
     pub fn rows_of(self, [k, n]: [usize; 2]) -> usize {
-        if k * n * size_of::<F::B>() <= STAYS {
+        if k * n * size_of::<F::B>() <= self.cuts.stays {
             return self.rows();
         }
-        let rows = LEFT / (k * size_of::<F::A>());
+        let rows = self.cuts.left / (k * size_of::<F::A>()).max(1);
         (rows - rows % self.grain()).max(self.rows())
+    }
+
+    /// Rows that read a panel in turn.
+    fn turn(self) -> usize {
+        self.cuts.turn.next_multiple_of(self.grain())
     }
 
     /// Panels whose products stand side by side in a tile.
@@ -83,15 +87,19 @@ impl<F: MatMulFamily> Blocks<F> {
         (self.cuts.columns / self.columns()).max(1)
     }
 
-    /// Parts of a depth, which are summed one after the other.
-    fn parts(self, k: usize) -> usize {
+    /// Parts of a depth for `rows` rows, which are summed one after the other. Where all rows have their turn at once, a panel is
+    /// read only once.
+    fn parts(self, rows: usize, k: usize) -> usize {
+        if rows <= self.turn() {
+            return 1;
+        }
         let depth = self.cuts.right / (self.panels() * self.columns() * size_of::<F::B>());
         k.div_ceil(depth).max(1)
     }
 
-    /// Numbers that [`Blocks::multiply_panels`] needs for `rows` rows.
+    /// Numbers that [`Blocks::multiply_panels`] needs for up to `rows` rows.
     pub fn sums_len(self, rows: usize, k: usize) -> usize {
-        let rows = if self.parts(k) > 1 { rows } else { rows.min(self.rows()) };
+        let rows = if self.parts(rows, k) > 1 { rows } else { rows.min(self.turn()) };
         self.tile_rows(rows) * self.panels() * self.columns()
     }
 
@@ -126,120 +134,9 @@ impl<F: MatMulFamily> Blocks<F> {
         pack(worker, columns, self.columns(), self.spec().tile.k, &mut panel[..self.panel_len(columns.k)]);
     }
 
-    /// `tile = left x panel` with `rows` packed rows; `tile` has [`Blocks::tile_rows`] rows of [`Blocks::columns`] numbers.
-    ///
-    /// # Panics
-    /// When an operand is too short.
-    pub fn multiply(self, worker: &Worker<'_>, left: &[F::A], panel: &[F::B], shape: [usize; 2], tile: &mut [F::C]) {
-        self.multiply_into(worker, left, panel, shape, tile, self.columns());
-    }
-
-    /// `left x weights` for the columns of `panels`, side by side. Some rows after the other are ready: `finish` is told which,
-    /// and gets their sums, as many in a row as the panels have columns.
-    ///
-    /// # Errors
-    /// Weights of another layout.
-    ///
-    /// # Panics
-    /// When an operand is too short; `sums` has [`Blocks::sums_len`] numbers.
-    pub fn multiply_panels(
-        self,
-        worker: &Worker<'_>,
-        (left, rows): (&[F::A], usize),
-        (weights, panels): (&PackedWeights, Range<usize>),
-        sums: &mut [F::C],
-        mut finish: impl FnMut(Range<usize>, &mut [F::C]),
-    ) -> Result<(), RunError> {
-        let (k, k_group) = (weights.k(), self.spec().tile.k);
-        let (parts, groups, width) = (self.parts(k), k.div_ceil(k_group), panels.len() * self.columns());
-        let kernel = select::arm(self.variant, worker);
-        for part in 0..parts {
-            let depth = groups * part / parts..groups * (part + 1) / parts;
-            let take = |from: usize, rows: usize| {
-                let start = from * groups * k_group + depth.start * rows * k_group;
-                &left[start..start + depth.len() * rows * k_group]
-            };
-            for first in (0..rows).step_by(self.rows()) {
-                let some = first..(first + self.rows()).min(rows);
-                let tile = if parts > 1 { &mut sums[first * width..] } else { &mut *sums };
-                for (at, index) in panels.clone().enumerate() {
-                    let panel: &[F::B] = weights.panel(self.layout(), index)?;
-                    let panel = &panel[depth.start * k_group * self.columns()..depth.end * k_group * self.columns()];
-                    for (row, count) in self.blocks(some.clone()) {
-                        let rows_here = self.tile_rows(count);
-                        let block = take(row, rows_here);
-                        let c = &mut tile[(row - first) * width + at * self.columns()..];
-                        let call = Call { rows: rows_here, block, panel, c, stride: width, accumulate: part > 0 };
-                        self.call(&kernel, call);
-                    }
-                }
-                if part + 1 == parts {
-                    finish(some, tile);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// [`Blocks::multiply`] to rows that are `stride` numbers apart.
-    ///
-    /// # Panics
-    /// When an operand is too short.
-    pub fn multiply_into(
-        self,
-        worker: &Worker<'_>,
-        left: &[F::A],
-        panel: &[F::B],
-        [rows, k]: [usize; 2],
-        to: &mut [F::C],
-        stride: usize,
-    ) {
-        assert_eq!(panel.len(), self.panel_len(k), "length of a panel");
-        let kernel = select::arm(self.variant, worker);
-        let mut left = &left[..self.left_len(rows, k)];
-        for (first, count) in self.blocks(0..rows) {
-            let (rows, c) = (self.tile_rows(count), &mut to[first * stride..]);
-            let block;
-            (block, left) = left.split_at(panel_len(rows, k, self.spec().tile.k));
-            self.call(&kernel, Call { rows, block, panel, c, stride, accumulate: false });
-        }
-    }
-
-    /// Calls the micro-kernel.
-    fn call(self, kernel: &Armed<'_, F>, call: Call<'_, F>) {
-        let Call { rows, block, panel, c, stride, accumulate } = call;
-        let columns = self.columns();
-        assert!(stride >= columns && c.len() >= (rows - 1) * stride + columns, "rows of sums");
-        assert!(block.len() * columns == panel.len() * rows);
-        let args = MatMulArgs {
-            a: block.as_ptr(),
-            b: panel.as_ptr(),
-            c: c.as_mut_ptr(),
-            c_stride: stride * size_of::<F::C>(),
-            k_groups: panel.len() / (columns * self.spec().tile.k),
-            rows,
-            accumulate,
-        };
-        // SAFETY: the slices hold the block, the panel and the rows as the assertions say; `rows` is a multiple of
-        // the tile's rows within the block's, and `c` is ours alone.
-        unsafe { kernel.call(&args) };
-    }
-
     /// First row and number of rows of each block.
     fn blocks(self, rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
         let (grain, end) = (self.grain(), rows.end);
         rows.step_by(grain).map(move |first| (first, grain.min(end - first)))
     }
-}
-
-/// A block of rows, a panel and where their sums go.
-struct Call<'a, F: MatMulFamily> {
-    /// Those of the block, padding included.
-    rows: usize,
-    block: &'a [F::A],
-    panel: &'a [F::B],
-    c: &'a mut [F::C],
-    /// Numbers from one row of `c` to the next.
-    stride: usize,
-    accumulate: bool,
 }

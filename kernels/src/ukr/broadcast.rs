@@ -20,17 +20,18 @@ impl<A, B, C> MatMulArgs<A, B, C> {
 
 /// Computes the rows that are listed, each as `number register sum`, against the panel of 32 columns.
 ///
-/// `$wide` is the register group of 32 sums, `$narrow` the element width and group of 32 numbers of `B`. `$load_b` leaves a
-/// step of `B`, `$b_bytes` long, in the register group `$b`; `$load_a` loads a number of `A`, `$a_bytes` long; `$mac` adds
-/// their product to the sum.
+/// `$wide` is the register group of 32 sums, `$narrow` the element width and group of 32 numbers of `B`. `$b` is a register
+/// group for a step of `B`, which is `$b_bytes` long, and what loads it; where there are two, the next step is loaded while
+/// one is multiplied. `$load_a` loads a number of `A`, `$a_bytes` long, for the next step as soon as this one has used it;
+/// `$mac` adds a product to a sum.
 macro_rules! broadcast_kernel {
     (
         $rows:expr, wide: $wide:literal, narrow: $narrow:literal,
-        b: $b:literal = [$($load_b:literal),+] by $b_bytes:literal,
-        a: $load_a:literal by $a_bytes:literal, $mac:literal,
+        b: [$($b:tt)+] by $b_bytes:literal, a: $load_a:literal by $a_bytes:literal, $mac:literal,
         $($row:literal $a:literal $sum:literal),+
     ) => {{
         let rows = $rows;
+        let [left, right, sums] = rows.block.ahead;
         std::arch::asm!(
             ".option push",
             ".option arch, +v, +zvfh",
@@ -47,14 +48,9 @@ macro_rules! broadcast_kernel {
             "5:",
             "beqz a0, 3f",
             concat!("vsetvli zero, a6, ", $narrow, ", ta, ma"),
-            "2:",
-            $($load_b,)+
             $(concat!($load_a, " ", $a, ", ", $a_bytes, " * ", $row, "(a1)"),)+
             "addi a0, a0, -1",
-            concat!("addi a2, a2, ", $b_bytes),
-            "add a1, a1, a5",
-            $(concat!($mac, " ", $sum, ", ", $a, ", ", $b),)+
-            "bnez a0, 2b",
+            steps!([$($b)+] $b_bytes, $load_a, $a_bytes, $mac, $($row $a $sum),+),
             concat!("vsetvli zero, a6, e32, ", $wide, ", ta, ma"),
             "3:",
             $(
@@ -70,10 +66,76 @@ macro_rules! broadcast_kernel {
             in("a4") rows.block.c_stride,
             in("a6") 32usize,
             in("a7") usize::from(rows.block.accumulate),
+            inout("s2") left.from => _,
+            in("s3") left.step,
+            inout("s4") right.from => _,
+            in("s5") right.step,
+            inout("s6") sums.from => _,
+            in("s7") sums.step,
             clobber_abi("C"),
             options(nostack),
         )
     }};
+}
+
+/// All steps, of which `a0` are left after the first; the numbers of `A` for that one are there.
+macro_rules! steps {
+    ([$b:tt] $($rest:tt)+) => {
+        concat!(
+            "beqz a0, 6f\n",
+            "2:\n",
+            step!(load $b $($rest)+),
+            step!(every $b $($rest)+),
+            "bnez a0, 2b\n",
+            "6:\n",
+            step!(load $b $($rest)+),
+            step!(last $b $($rest)+)
+        )
+    };
+    ([$b0:tt $b1:tt] $($rest:tt)+) => {
+        concat!(
+            step!(load $b0 $($rest)+),
+            "beqz a0, 6f\n",
+            "2:\n",
+            step!(load $b1 $($rest)+),
+            step!(every $b0 $($rest)+),
+            "beqz a0, 7f\n",
+            step!(load $b0 $($rest)+),
+            step!(every $b1 $($rest)+),
+            "bnez a0, 2b\n",
+            "6:\n",
+            step!(last $b0 $($rest)+),
+            "j 8f\n",
+            "7:\n",
+            step!(last $b1 $($rest)+),
+            "8:"
+        )
+    };
+}
+
+/// The load of a step of `B`, or its products.
+macro_rules! step {
+    (load [$b:literal = $($load:literal),+] $b_bytes:literal, $($rest:tt)+) => {
+        concat!($($load, "\n",)+ "addi a2, a2, ", $b_bytes, "\n")
+    };
+    (
+        every [$b:literal = $($load:literal),+] $b_bytes:literal, $load_a:literal, $a_bytes:literal, $mac:literal,
+        $($row:literal $a:literal $sum:literal),+
+    ) => {
+        concat!(
+            "addi a0, a0, -1\n add a1, a1, a5\n",
+            ask!("s2" by "s3"),
+            ask!(two "s4" by "s5"),
+            ask!("s6" by "s7"),
+            $($mac, " ", $sum, ", ", $a, ", ", $b, "\n", $load_a, " ", $a, ", ", $a_bytes, " * ", $row, "(a1)\n",)+
+        )
+    };
+    (
+        last [$b:literal = $($load:literal),+] $b_bytes:literal, $load_a:literal, $a_bytes:literal, $mac:literal,
+        $($row:literal $a:literal $sum:literal),+
+    ) => {
+        concat!($($mac, " ", $sum, ", ", $a, ", ", $b, "\n",)+)
+    };
 }
 
 /// Defines `run` of a variant whose sums are groups of eight registers, three rows a block, or of four, six rows a block:
@@ -120,4 +182,4 @@ macro_rules! broadcast_run {
     };
 }
 
-pub(super) use {broadcast_kernel, broadcast_run};
+pub(super) use {broadcast_kernel, broadcast_run, step, steps};

@@ -35,6 +35,44 @@ pub(crate) fn prefetch<T>(data: &[T]) {
     }
 }
 
+/// Lines that a kernel asks for while it computes, so that they are in the first cache when their turn comes: with each group of
+/// the depth the one at `from`, which then moves on by `step` bytes. They are hints, for which any address will do.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    pub from: *const u8,
+    pub step: usize,
+}
+
+impl Ahead {
+    /// Asks for nothing that is of use.
+    pub const NONE: Self = Self { from: std::ptr::null(), step: 0 };
+
+    /// Asks for what is `bytes` behind the part of `data` that is read, which has so many groups.
+    pub(crate) fn behind<T>(data: &[T], bytes: usize, groups: usize) -> Self {
+        Self { from: data.as_ptr().wrapping_byte_add(bytes).cast(), ..Self::evenly(data, groups) }
+    }
+
+    /// Asks for all of `data` evenly in so many groups, at most a line with each.
+    pub(crate) fn evenly<T>(data: &[T], groups: usize) -> Self {
+        Self { from: data.as_ptr().cast(), step: size_of_val(data).div_ceil(groups.max(1)) }
+    }
+}
+
+/// Asks for the line behind the register `$from`, an [`Ahead`]'s, and moves on by the bytes in `$step`; or for the one after it, too.
+#[cfg(target_arch = "riscv64")]
+macro_rules! ask {
+    ($from:literal by $step:literal) => {
+        concat!(".insn i 0x13, 6, x0, ", $from, ", 1\n add ", $from, ", ", $from, ", ", $step, "\n")
+    };
+    (two $from:literal by $step:literal) => {
+        concat!(".insn i 0x13, 6, x0, ", $from, ", 65\n", ask!($from by $step))
+    };
+}
+
+#[cfg(target_arch = "riscv64")]
+pub(super) use ask;
+
 /// Makes `rows` rows of `columns` numbers, `stride` numbers apart, zero by `cbo.zero`, which spares their lines being read from
 /// memory before all of them is written; does nothing where the core, which has `isa`, cannot, or the rows are not whole lines.
 ///

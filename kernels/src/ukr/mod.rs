@@ -40,6 +40,7 @@ pub mod transpose;
 pub mod unary_f32;
 pub mod unpack_i8;
 
+pub use lines::Ahead;
 pub(crate) use lines::prefetch;
 
 /// Which rows a variant reads in place.
@@ -80,6 +81,8 @@ pub struct MatMulArgs<A, B, C> {
     pub k_groups: usize,
     pub rows: usize,
     pub accumulate: bool,
+    /// What comes next of `A`, of `B`, whose lines are asked for two at a time, and of the sums. Not all variants ask.
+    pub ahead: [Ahead; 3],
 }
 
 /// The scalar twin of a layout with panels of `P` columns in groups of `K`; `mul_add(sum, a, b)` is `sum + a b`.

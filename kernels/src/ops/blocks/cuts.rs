@@ -1,11 +1,7 @@
 use crate::isa::CoreKind;
 
-/// Rows that are packed together at least, and that read a panel in turn.
+/// Rows that are packed together at least.
 pub(super) const ROWS: usize = 48;
-/// Bytes of a constant right-hand side that stay in the second cache, from which other rows may read them again.
-pub(super) const STAYS: usize = 256 << 10;
-/// Bytes of rows that are packed together where it does not stay, and comes from memory for them.
-pub(super) const LEFT: usize = 192 << 10;
 
 /// How the loops of a product are cut for the caches of a core.
 #[derive(Clone, Copy)]
@@ -14,6 +10,12 @@ pub(super) struct Cuts {
     pub right: usize,
     /// Columns of it: numbers in four vector registers, which are finished together.
     pub columns: usize,
+    /// Rows that read a panel in turn, before the next panel is read; at least those of a block.
+    pub turn: usize,
+    /// Bytes of a constant right-hand side that stay in the second cache, from which other rows may read them again.
+    pub stays: usize,
+    /// Bytes of rows that are packed together where it does not stay, and comes from memory for them.
+    pub left: usize,
 }
 
 impl Cuts {
@@ -21,10 +23,11 @@ impl Cuts {
         let columns = 4 * core.isa().vlen / u32::BITS as usize;
         match core {
             // The second cache gives a line in 2.5 cycles; what costs is the number of loads and stores.
-            CoreKind::A100 => Self { right: 1 << 20, columns },
-            // The second cache gives a line in 25 cycles: the right-hand side takes a quarter of the first one, of 32 KiB, and
-            // the depth of the rows and the sums that it is multiplied with share the rest.
-            _ => Self { right: 8 << 10, columns },
+            CoreKind::A100 => Self { right: 1 << 20, columns, turn: ROWS, stays: 256 << 10, left: 192 << 10 },
+            // The second cache, of 512 KiB, gives a line in 25 cycles. The right-hand side takes half of the first one, of 32 KiB,
+            // and is read by one block of rows after the other, of which the next comes while one is multiplied. Packed rows
+            // take half of the second cache.
+            _ => Self { right: 16 << 10, columns, turn: 1, stays: 0, left: 256 << 10 },
         }
     }
 }

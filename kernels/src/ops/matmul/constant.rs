@@ -82,18 +82,14 @@ impl Driver for MatMul {
                     self.engine.left(Some(worker), a.part(rows.start, rows.len()), packed)
                 }
             };
-            for first in share.clone().step_by(self.engine.strips()) {
-                let strips = first..(first + self.engine.strips()).min(share.end);
+            let finish = |strips: Range<usize>, some: Range<usize>, sums: &[f32], width| {
                 let columns = strips.start * strip..(strips.end * strip).min(n);
-                let finish = |some: Range<usize>, sums: &[f32], width| {
-                    let rows = rows.start + some.start..rows.start + some.end;
-                    let (sums, block) = (Tile { sums, columns: width }, Block { rows, columns: columns.clone() });
-                    // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
-                    unsafe { self.epilogue.store(worker, sums, &block, &operands, out, n) };
-                };
-                let (left, right) = ((&left, rows.len()), (&*self.weights, strips));
-                self.engine.multiply_strips(worker, left, right, self.alpha, sums, finish)?;
-            }
+                let block = Block { rows: rows.start + some.start..rows.start + some.end, columns };
+                // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
+                unsafe { self.epilogue.store(worker, Tile { sums, columns: width }, &block, &operands, out, n) };
+            };
+            let (left, right) = ((&left, rows.len()), (&*self.weights, share.clone()));
+            self.engine.multiply_strips(worker, left, right, self.alpha, sums, finish)?;
         }
         Ok(())
     }

@@ -89,15 +89,6 @@ impl Engine {
         }
     }
 
-    /// Strips of constant weights that are multiplied together.
-    pub fn strips(self) -> usize {
-        match self {
-            Self::Host => 1,
-            Self::Blocks(blocks) => blocks.panels(),
-            Self::Half(blocks) => blocks.panels(),
-        }
-    }
-
     /// Numbers in a tile of one strip for `rows` rows.
     pub fn tile_len(self, rows: usize) -> usize {
         match self {
@@ -177,8 +168,8 @@ impl Engine {
         }
     }
 
-    /// `alpha * left x weights` for `rows` rows and the columns of `strips`, at most [`Engine::strips`]. Some rows after the other
-    /// are ready: `finish` is told which, and gets their sums and how many there are in a row, at least as many as columns.
+    /// `alpha * left x weights` for `rows` rows and the columns of `strips`. Some strips and rows after the other are ready:
+    /// `finish` is told which, and gets their sums and how many there are in a row, at least as many as columns.
     pub fn multiply_strips(
         self,
         worker: &Worker<'_>,
@@ -186,12 +177,12 @@ impl Engine {
         (weights, strips): (&PackedWeights, Range<usize>),
         alpha: f32,
         sums: &mut [f32],
-        mut finish: impl FnMut(Range<usize>, &[f32], usize),
+        mut finish: impl FnMut(Range<usize>, Range<usize>, &[f32], usize),
     ) -> Result<(), RunError> {
-        let width = strips.len() * self.strip();
-        let scaled = |rows: Range<usize>, sums: &mut [f32]| {
+        let scaled = |strips: Range<usize>, rows: Range<usize>, sums: &mut [f32]| {
+            let width = strips.len() * self.strip();
             scale(worker, alpha, &mut sums[..rows.len() * width]);
-            finish(rows, sums, width);
+            finish(strips, rows, sums, width);
         };
         let right = (weights, strips.clone());
         match (self, left) {
@@ -199,13 +190,13 @@ impl Engine {
                 blocks.multiply_panels(worker, (left, rows), right, sums, scaled)
             }
             (Self::Half(blocks), Left::Half(left)) => blocks.multiply_panels(worker, (left, rows), right, sums, scaled),
-            _ => {
-                let columns = columns(self.strip(), strips.start, weights.n()).len();
-                let strip = self.strip_of(weights, strips.start)?;
+            _ => strips.into_iter().try_for_each(|index| {
+                let columns = columns(self.strip(), index, weights.n()).len();
+                let strip = self.strip_of(weights, index)?;
                 let width = self.multiply(worker, left, &strip, [rows, columns, weights.k()], alpha, sums)?;
-                finish(0..rows, sums, width);
+                finish(index..index + 1, 0..rows, sums, width);
                 Ok(())
-            }
+            }),
         }
     }
 

@@ -155,25 +155,22 @@ impl MatMulInt {
             row_sums(a, k, &buffers.a_zero_points[..rows.len()], buffers.row_sums);
         }
         let left = self.engine.left(worker, self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
-        for first in share.clone().step_by(self.engine.strips()) {
-            let strips = first..(first + self.engine.strips()).min(share.end);
+        let (a_zero_points, row_sums) = (&*buffers.a_zero_points, &*buffers.row_sums);
+        let finish = |strips: Range<usize>, some: Range<usize>, sums: &[i32], width| {
             let columns = strips.start * strip..(strips.end * strip).min(n);
-            let (a_zero_points, row_sums) = (&*buffers.a_zero_points, &*buffers.row_sums);
-            let finish = |some: Range<usize>, sums: &[i32], width| {
-                let sums = Sums {
-                    sums,
-                    columns: width,
-                    a_zero_points: &a_zero_points[some.clone()],
-                    column_sums: &self.weights.column_sums()[columns.clone()],
-                    row_sums: &row_sums[some.clone()],
-                    b_zero_points: self.b_zero_points.get(columns.clone()).unwrap_or_default(),
-                };
-                let rows = rows.start + some.start..rows.start + some.end;
-                self.store(worker, sums, &Block { rows, columns: columns.clone() }, io);
+            let sums = Sums {
+                sums,
+                columns: width,
+                a_zero_points: &a_zero_points[some.clone()],
+                column_sums: &self.weights.column_sums()[columns.clone()],
+                row_sums: &row_sums[some.clone()],
+                b_zero_points: self.b_zero_points.get(columns.clone()).unwrap_or_default(),
             };
-            let (left, right) = ((&left, rows.len()), (&*self.weights, strips));
-            self.engine.multiply_strips(worker, left, right, columns.len(), buffers.sums, finish)?;
-        }
+            let rows = rows.start + some.start..rows.start + some.end;
+            self.store(worker, sums, &Block { rows, columns }, io);
+        };
+        let (left_rows, right) = ((&left, rows.len()), (&*self.weights, share));
+        self.engine.multiply_strips(worker, left_rows, right, buffers.sums, finish)?;
         left.give_back();
         Ok(())
     }

@@ -104,14 +104,6 @@ impl Engine {
         }
     }
 
-    /// Strips of constant weights that are multiplied together.
-    pub fn strips(self) -> usize {
-        match self {
-            Self::Host => 1,
-            Self::Blocks(blocks) => blocks.panels(),
-        }
-    }
-
     /// Numbers in a tile of one strip for `rows` rows.
     pub fn tile_len(self, rows: usize) -> usize {
         match self {
@@ -194,29 +186,31 @@ impl Engine {
         }
     }
 
-    /// `left x weights` for `rows` rows and the `columns` of `strips`, at most [`Engine::strips`]. Some rows after the other are
-    /// ready: `finish` is told which, and gets their sums and how many there are in a row, at least as many as columns.
+    /// `left x weights` for `rows` rows and the columns of `strips`. Some strips and rows after the other are ready: `finish` is
+    /// told which, and gets their sums and how many there are in a row, at least as many as columns.
     pub fn multiply_strips(
         self,
         worker: &Worker<'_>,
         (left, rows): (&Left<'_>, usize),
         (weights, strips): (&PackedWeights, Range<usize>),
-        columns: usize,
         sums: &mut [i32],
-        mut finish: impl FnMut(Range<usize>, &[i32], usize),
+        mut finish: impl FnMut(Range<usize>, Range<usize>, &[i32], usize),
     ) -> Result<(), RunError> {
         match (self, left) {
             (Self::Blocks(blocks), Left::Blocks(left)) => {
-                let width = strips.len() * self.strip();
-                let right = (weights, strips);
-                blocks.multiply_panels(worker, (left, rows), right, sums, |rows, sums| finish(rows, sums, width))
+                let finish = |strips: Range<usize>, rows, sums: &mut [i32]| {
+                    let width = strips.len() * self.strip();
+                    finish(strips, rows, sums, width);
+                };
+                blocks.multiply_panels(worker, (left, rows), (weights, strips), sums, finish)
             }
-            _ => {
-                let strip = self.strip_of(weights, strips.start)?;
+            _ => strips.into_iter().try_for_each(|index| {
+                let columns = self.strip().min(weights.n() - index * self.strip());
+                let strip = self.strip_of(weights, index)?;
                 let width = self.multiply(worker, left, &strip, [rows, columns, weights.k()], sums)?;
-                finish(0..rows, sums, width);
+                finish(index..index + 1, 0..rows, sums, width);
                 Ok(())
-            }
+            }),
         }
     }
 

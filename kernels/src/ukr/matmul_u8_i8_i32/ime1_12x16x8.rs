@@ -12,9 +12,10 @@
 //! all is as before. Whole-register loads leave `vtype` alone, so nothing but loads, products and pointers is in the loop.
 
 use super::Args;
+use crate::ukr::lines::ask;
 
 /// A step of the loop: a product of the tiles `$a` and `$b`, unsigned times signed, added to the pair `$c` (`smt.vmadotus`);
-/// or the next tile of `A`, or two of `B`. What is `ahead` belongs to the next group, which the `last` one has not.
+/// or the next tile of `A`, or two of `B`; or a line that is asked for. What is `ahead` belongs to the next group, which the `last` one has not.
 macro_rules! step {
     ($round:ident dot $c:literal $a:literal $b:literal) => {
         concat!(".insn r 0x2b, 1, 0x71, x", $c, ", x", $a, ", x", $b, "\n")
@@ -24,6 +25,15 @@ macro_rules! step {
     };
     ($round:ident b $register:literal) => {
         concat!("vl2re8.v v", $register, ", (a2)\n addi a2, a2, 64\n")
+    };
+    ($round:ident ask left) => {
+        ask!("a6" by "t2")
+    };
+    ($round:ident ask right) => {
+        ask!(two "t3" by "t4")
+    };
+    ($round:ident ask sums) => {
+        ask!("t5" by "t6")
     };
     (last ahead $($load:tt)+) => {
         ""
@@ -36,18 +46,20 @@ macro_rules! step {
 /// A group of `$rows` tiles of `A` in these registers, and the one that is free.
 macro_rules! group {
     ($round:ident 1 [$a0:literal $a1:literal $a2:literal $free:literal]) => {
-        group!($round [b 30] [ahead a $a1] [dot 0 $a0 28] [dot 2 $a0 29] [dot 4 $a0 30] [ahead b 28] [dot 6 $a0 31])
+        group!($round
+            [b 30] [ahead a $a1] [dot 0 $a0 28] [ask left] [dot 2 $a0 29] [ask right] [dot 4 $a0 30] [ahead b 28] [ask sums]
+            [dot 6 $a0 31])
     };
     ($round:ident 2 [$a0:literal $a1:literal $a2:literal $free:literal]) => {
         group!($round
-            [dot 0 $a0 28] [b 30] [dot 2 $a0 29] [dot 8 $a1 28] [dot 10 $a1 29] [ahead a $a2]
-            [dot 4 $a0 30] [ahead b 28] [dot 6 $a0 31] [dot 12 $a1 30] [dot 14 $a1 31] [ahead a $free])
+            [dot 0 $a0 28] [b 30] [dot 2 $a0 29] [ask left] [dot 8 $a1 28] [dot 10 $a1 29] [ahead a $a2] [ask right]
+            [dot 4 $a0 30] [ahead b 28] [dot 6 $a0 31] [dot 12 $a1 30] [ask sums] [dot 14 $a1 31] [ahead a $free])
     };
     ($round:ident 3 [$a0:literal $a1:literal $a2:literal $free:literal]) => {
         group!($round
-            [dot 0 $a0 28] [a $a2] [dot 2 $a0 29] [b 30] [dot 8 $a1 28] [dot 10 $a1 29] [dot 16 $a2 28]
-            [ahead a $free] [dot 18 $a2 29]
-            [dot 4 $a0 30] [dot 6 $a0 31] [ahead b 28] [dot 12 $a1 30] [dot 14 $a1 31] [dot 20 $a2 30]
+            [dot 0 $a0 28] [a $a2] [dot 2 $a0 29] [b 30] [dot 8 $a1 28] [ask left] [dot 10 $a1 29] [dot 16 $a2 28]
+            [ahead a $free] [dot 18 $a2 29] [ask right]
+            [dot 4 $a0 30] [dot 6 $a0 31] [ahead b 28] [dot 12 $a1 30] [ask sums] [dot 14 $a1 31] [dot 20 $a2 30]
             [ahead a $a0] [dot 22 $a2 31])
     };
     ($round:ident $([$($step:tt)+])+) => {
@@ -130,7 +142,13 @@ macro_rules! tiles_kernel {
             inout("a3") $args.c => _,
             in("a4") $args.c_stride,
             in("a5") usize::from($args.accumulate),
+            inout("a6") $args.ahead[0].from => _,
             out("a7") _,
+            in("t2") $args.ahead[0].step,
+            inout("t3") $args.ahead[1].from => _,
+            in("t4") $args.ahead[1].step,
+            inout("t5") $args.ahead[2].from => _,
+            in("t6") $args.ahead[2].step,
             clobber_abi("C"),
             options(nostack),
         )
