@@ -41,6 +41,7 @@ impl<F: MatMulFamily> Blocks<F> {
         select::matmul(core, layout).map(|variant| Self { variant, cuts: Cuts::of(core) })
     }
 
+    #[inline]
     fn spec(self) -> &'static MatMulSpec {
         &self.variant.spec
     }
@@ -54,16 +55,19 @@ impl<F: MatMulFamily> Blocks<F> {
     }
 
     /// Columns of a panel, the least that a rank takes.
+    #[inline]
     pub fn columns(self) -> usize {
         self.spec().layout.panel()
     }
 
     /// Rows of a block, of which a rank takes a multiple.
+    #[inline]
     pub fn grain(self) -> usize {
         self.spec().block.m
     }
 
     /// Rows that are packed and multiplied with a panel that was packed for them.
+    #[inline]
     pub fn rows(self) -> usize {
         ROWS.next_multiple_of(self.grain())
     }
@@ -78,6 +82,7 @@ impl<F: MatMulFamily> Blocks<F> {
     }
 
     /// Rows that read a panel in turn.
+    #[inline]
     fn turn(self) -> usize {
         self.cuts.turn.next_multiple_of(self.grain())
     }
@@ -99,11 +104,12 @@ impl<F: MatMulFamily> Blocks<F> {
 
     /// Numbers that [`Blocks::multiply_panels`] needs for up to `rows` rows.
     pub fn sums_len(self, rows: usize, k: usize) -> usize {
-        let rows = if self.parts(rows, k) > 1 { rows } else { rows.min(self.turn()) };
+        let rows = if self.parts(rows, k) > 1 { rows } else { rows.min(self.rows()) };
         self.tile_rows(rows) * self.panels() * self.columns()
     }
 
     /// Rows that are written for `rows` rows.
+    #[inline]
     pub fn tile_rows(self, rows: usize) -> usize {
         rows.next_multiple_of(self.spec().tile.m)
     }
@@ -135,6 +141,7 @@ impl<F: MatMulFamily> Blocks<F> {
     }
 
     /// First row and number of rows of each block.
+    #[inline]
     fn blocks(self, rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
         let (grain, end) = (self.grain(), rows.end);
         rows.step_by(grain).map(move |first| (first, grain.min(end - first)))

@@ -120,14 +120,15 @@ macro_rules! step {
     };
     (
         every [$b:literal = $($load:literal),+] $b_bytes:literal, $load_a:literal, $a_bytes:literal, $mac:literal,
-        $($row:literal $a:literal $sum:literal),+
+        $row:literal $a:literal $sum:literal $(, $rows:literal $as:literal $sums:literal)*
     ) => {
         concat!(
             "addi a0, a0, -1\n add a1, a1, a5\n",
+            $mac, " ", $sum, ", ", $a, ", ", $b, "\n", $load_a, " ", $a, ", ", $a_bytes, " * ", $row, "(a1)\n",
             ask!("s2" by "s3"),
             ask!(two "s4" by "s5"),
             ask!("s6" by "s7"),
-            $($mac, " ", $sum, ", ", $a, ", ", $b, "\n", $load_a, " ", $a, ", ", $a_bytes, " * ", $row, "(a1)\n",)+
+            $($mac, " ", $sums, ", ", $as, ", ", $b, "\n", $load_a, " ", $as, ", ", $a_bytes, " * ", $rows, "(a1)\n",)*
         )
     };
     (

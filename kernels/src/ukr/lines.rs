@@ -48,11 +48,6 @@ impl Ahead {
     /// Asks for nothing that is of use.
     pub const NONE: Self = Self { from: std::ptr::null(), step: 0 };
 
-    /// Asks for what is `bytes` behind the part of `data` that is read, which has so many groups.
-    pub(crate) fn behind<T>(data: &[T], bytes: usize, groups: usize) -> Self {
-        Self { from: data.as_ptr().wrapping_byte_add(bytes).cast(), ..Self::evenly(data, groups) }
-    }
-
     /// Asks for all of `data` evenly in so many groups, at most a line with each.
     pub(crate) fn evenly<T>(data: &[T], groups: usize) -> Self {
         Self { from: data.as_ptr().cast(), step: size_of_val(data).div_ceil(groups.max(1)) }

@@ -1,32 +1,26 @@
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::Blocks;
 use crate::driver::RunError;
+use crate::isa::Isa;
 use crate::pack::{PackedWeights, panel_len};
 use crate::rt::Worker;
 use crate::select;
 use crate::table::{Armed, MatMulFamily};
-use crate::ukr::{Ahead, MatMulArgs};
+use crate::ukr::{Ahead, MatMulArgs, lines};
 
 /// Bytes that a panel is asked for ahead where it is read only once.
 const LEAD: usize = 512;
 
-/// A block of rows, a panel and where their sums go.
+/// A block of rows with its tile's padding, a panel, and whether their products are added to sums that are there.
 struct Call<'a, F: MatMulFamily> {
-    /// Those of the block, padding included.
     rows: usize,
     block: &'a [F::A],
     panel: &'a [F::B],
-    c: &'a mut [F::C],
-    /// Numbers from one row of `c` to the next.
-    stride: usize,
     accumulate: bool,
     ahead: [Ahead; 3],
-}
-
-/// Share `index` of `count` of some numbers.
-fn share<T>(numbers: &[T], index: usize, count: usize) -> &[T] {
-    &numbers[numbers.len() * index / count..numbers.len() * (index + 1) / count]
 }
 
 impl<F: MatMulFamily> Blocks<F> {
@@ -46,26 +40,15 @@ impl<F: MatMulFamily> Blocks<F> {
         sums: &mut [F::C],
         mut finish: impl FnMut(Range<usize>, Range<usize>, &mut [F::C]),
     ) -> Result<(), RunError> {
-        let kernel = select::arm(self.variant, worker);
-        let walk = Walk { blocks: self, left, rows, weights, parts: self.parts(rows, weights.k()) };
+        let walk = Walk::new(self, worker, (left, rows), weights);
         for first in panels.clone().step_by(self.panels()) {
             let after = |first: usize| first.min(panels.end)..(first + self.panels()).min(panels.end);
-            let panels = after(first);
+            let now = after(first);
             for part in 0..walk.parts {
                 let is_last = part + 1 == walk.parts;
-                let now = Pass { panels: panels.clone(), part };
-                let next = if is_last {
-                    Pass { panels: after(panels.end), part: 0 }
-                } else {
-                    Pass { part: part + 1, ..now.clone() }
-                };
-                for first in (0..rows).step_by(self.turn()) {
-                    let turn = first..(first + self.turn()).min(rows);
-                    let tile = walk.turn(&kernel, [&now, &next], turn.clone(), sums)?;
-                    if is_last {
-                        finish(panels.clone(), turn, tile);
-                    }
-                }
+                let pass = walk.pass(now.clone(), part)?;
+                let next = if is_last { walk.pass(after(now.end), 0) } else { walk.pass(now.clone(), part + 1) }?;
+                walk.run([&pass, &next], sums, |rows, sums| finish(now.clone(), rows, sums));
             }
         }
         Ok(())
@@ -100,7 +83,7 @@ impl<F: MatMulFamily> Blocks<F> {
             let block;
             (block, left) = left.split_at(panel_len(rows, k, self.spec().tile.k));
             let ahead = [Ahead::evenly(&left[..block.len().min(left.len())], self.groups(k)), Ahead::NONE, Ahead::NONE];
-            self.call(&kernel, Call { rows, block, panel, c, stride, accumulate: false, ahead });
+            self.call(&kernel, &Call { rows, block, panel, accumulate: false, ahead }, c, stride);
         }
     }
 
@@ -109,9 +92,10 @@ impl<F: MatMulFamily> Blocks<F> {
         k.div_ceil(self.spec().tile.k)
     }
 
-    /// Calls the micro-kernel.
-    fn call(self, kernel: &Armed<'_, F>, call: Call<'_, F>) {
-        let Call { rows, block, panel, c, stride, accumulate, ahead } = call;
+    /// Calls the micro-kernel; rows of `c` are `stride` numbers apart.
+    #[inline]
+    fn call(self, kernel: &Armed<'_, F>, call: &Call<'_, F>, c: &mut [F::C], stride: usize) {
+        let &Call { rows, block, panel, accumulate, ahead } = call;
         let columns = self.columns();
         assert!(stride >= columns && c.len() >= (rows - 1) * stride + columns, "rows of sums");
         assert!(block.len() * columns == panel.len() * rows);
@@ -131,97 +115,146 @@ impl<F: MatMulFamily> Blocks<F> {
     }
 }
 
-/// Some panels with a part of the depth, which all rows are multiplied with.
-#[derive(Clone)]
-struct Pass {
-    panels: Range<usize>,
-    part: usize,
-}
-
 /// Packed rows that are multiplied with panels of a weight, a part of the depth after the other.
 struct Walk<'a, F: MatMulFamily> {
     blocks: Blocks<F>,
+    kernel: Armed<'a, F>,
     left: &'a [F::A],
     rows: usize,
     weights: &'a PackedWeights,
     parts: usize,
+    isa: Isa,
+}
+
+/// Some panels with a part of the depth, which all rows are multiplied with.
+struct Pass<'a, F: MatMulFamily> {
+    part: usize,
+    /// Numbers of a row or a column before the part, in it, and in all.
+    depth: [usize; 3],
+    panels: SmallVec<[&'a [F::B]; 4]>,
+}
+
+/// Bytes that are asked for of both operands and of the sums with each group of the depth, and all of the groups.
+struct Pace {
+    left: usize,
+    right: usize,
+    sums: usize,
+    groups: usize,
 }
 
 impl<'a, F: MatMulFamily> Walk<'a, F> {
-    /// Numbers of a row and of a column before a part.
-    fn depth(&self, part: usize) -> usize {
-        self.blocks.groups(self.weights.k()) * part / self.parts * self.blocks.spec().tile.k
+    fn new(
+        blocks: Blocks<F>,
+        worker: &Worker<'a>,
+        (left, rows): (&'a [F::A], usize),
+        weights: &'a PackedWeights,
+    ) -> Self {
+        let parts = blocks.parts(rows, weights.k());
+        let kernel = select::arm(blocks.variant, worker);
+        Self { blocks, kernel, left, rows, weights, parts, isa: worker.isa() }
     }
 
-    /// A part of the block that begins with `row`.
-    fn block(&self, row: usize, part: usize) -> &'a [F::A] {
-        let rows = self.blocks.tile_rows(self.blocks.grain().min(self.rows - row));
-        let start = row * self.depth(self.parts);
-        &self.left[start + self.depth(part) * rows..start + self.depth(part + 1) * rows]
-    }
-
-    fn panel(&self, index: usize, part: usize) -> Result<&'a [F::B], RunError> {
+    fn pass(&self, panels: Range<usize>, part: usize) -> Result<Pass<'a, F>, RunError> {
+        let k_group = self.blocks.spec().tile.k;
+        let groups = self.blocks.groups(self.weights.k());
+        let [start, end] = [part, part + 1].map(|part| groups * part / self.parts * k_group);
         let columns = self.blocks.columns();
-        let panel: &[F::B] = self.weights.panel(self.blocks.layout(), index)?;
-        Ok(&panel[self.depth(part) * columns..self.depth(part + 1) * columns])
+        let panel = |index| -> Result<&'a [F::B], RunError> {
+            let panel: &[F::B] = self.weights.panel(self.blocks.layout(), index)?;
+            Ok(&panel[start * columns..end * columns])
+        };
+        Ok(Pass {
+            part,
+            depth: [start, end - start, groups * k_group],
+            panels: panels.map(panel).collect::<Result<_, _>>()?,
+        })
     }
 
-    /// Multiplies the rows whose turn it is, and returns their sums. Evenly, while it computes, it asks for what is read next: of
-    /// the left-hand side for one panel's share at a time, and of the panels of the next pass for one block's.
-    fn turn<'c>(
+    /// The pass's part of the block that begins with `row`.
+    fn block(&self, pass: &Pass<'a, F>, row: usize) -> &'a [F::A] {
+        let [before, depth, all] = pass.depth;
+        let rows = self.blocks.tile_rows(self.blocks.grain().min(self.rows - row));
+        &self.left[row * all + before * rows..][..depth * rows]
+    }
+
+    /// All that a pass reads is asked for evenly while the one before computes: of the left-hand side a panel's share with each
+    /// panel, of the next panels a block's share with each block.
+    fn pace(&self, pass: &Pass<'a, F>) -> Pace {
+        let (blocks, count) = (self.blocks, pass.panels.len());
+        let groups = (pass.depth[1] / blocks.spec().tile.k).max(1);
+        let left = pass.depth[1] * blocks.grain() * size_of::<F::A>();
+        let right = pass.depth[1] * blocks.columns() * size_of::<F::B>();
+        let sums = if pass.part > 0 { blocks.grain() * blocks.columns() * size_of::<F::C>() } else { 0 };
+        let shares = if self.rows <= blocks.turn() { 1 } else { self.rows.div_ceil(blocks.grain()) };
+        Pace {
+            left: left.div_ceil(count.max(1) * groups),
+            right: right.div_ceil(shares * groups),
+            sums: sums.div_ceil(groups),
+            groups,
+        }
+    }
+
+    /// Multiplies all rows; `finish` gets those whose sums are complete after the last part, some at a time.
+    fn run(
         &self,
-        kernel: &Armed<'_, F>,
-        [now, next]: [&Pass; 2],
-        turn: Range<usize>,
-        sums: &'c mut [F::C],
-    ) -> Result<&'c mut [F::C], RunError> {
-        let (blocks, count) = (self.blocks, now.panels.len());
-        let (width, start) = (count * blocks.columns(), if self.parts > 1 { turn.start } else { 0 });
-        for (at, index) in now.panels.clone().enumerate() {
-            let panel = self.panel(index, now.part)?;
-            for (row, of_block) in blocks.blocks(turn.clone()) {
-                let (rows, block) = (blocks.tile_rows(of_block), self.block(row, now.part));
-                let groups = blocks.groups(panel.len() / blocks.columns());
-                let left = Ahead::evenly(self.left_ahead([now, next], turn.start, row, at), groups);
-                let right = match self.right_ahead(next, row, at)? {
-                    Some(coming) => Ahead::evenly(coming, groups),
-                    None => Ahead::behind(panel, LEAD, groups),
-                };
-                let coming = Ahead::evenly(share(self.sums_ahead(turn.end, width, sums), at, count), groups);
-                let c = &mut sums[(start + row - turn.start) * width + at * blocks.columns()..];
-                let (accumulate, ahead) = (now.part > 0, [left, right, coming]);
-                blocks.call(kernel, Call { rows, block, panel, c, stride: width, accumulate, ahead });
+        [pass, next]: [&Pass<'a, F>; 2],
+        sums: &mut [F::C],
+        mut finish: impl FnMut(Range<usize>, &mut [F::C]),
+    ) {
+        let (pace, width) = (self.pace(pass), pass.panels.len() * self.blocks.columns());
+        for first in (0..self.rows).step_by(self.blocks.rows()) {
+            let some = first..(first + self.blocks.rows()).min(self.rows);
+            let kept = if self.parts > 1 { first * width } else { 0 };
+            let tile = &mut sums[kept..];
+            if self.parts > 1 && pass.part == 0 {
+                let numbers = self.blocks.tile_rows(some.len()) * width;
+                // SAFETY: so many numbers are there, which are written before they are read.
+                unsafe { lines::zero(self.isa, tile[..numbers].as_mut_ptr().cast(), [1, numbers], numbers) };
+            }
+            for turn in some.clone().step_by(self.blocks.turn()) {
+                let end = (turn + self.blocks.turn()).min(some.end);
+                for (at, panel) in pass.panels.iter().enumerate() {
+                    for (row, of_block) in self.blocks.blocks(turn..end) {
+                        let c = &mut tile[(row - first) * width + at * self.blocks.columns()..];
+                        let ahead = self.ahead([pass, next], &pace, [turn, row, at], c, width);
+                        let rows = self.blocks.tile_rows(of_block);
+                        let call = Call { rows, block: self.block(pass, row), panel, accumulate: pass.part > 0, ahead };
+                        self.blocks.call(&self.kernel, &call, c, width);
+                    }
+                }
+            }
+            if pass.part + 1 == self.parts {
+                finish(some, tile);
             }
         }
-        Ok(&mut sums[start * width..])
     }
 
-    /// What to ask for of the left-hand side while panel `at` of a pass is multiplied with the block at `row`: the share of this
-    /// block that the next panel is multiplied with first, or that of the block which comes next.
-    fn left_ahead(&self, [now, next]: [&Pass; 2], turn: usize, row: usize, at: usize) -> &'a [F::A] {
-        let (block, after) = (self.block(row, now.part), row + self.blocks.turn());
-        match now.panels.len() {
-            count if at + 1 < count => share(block, at + 1, count),
-            count if after < self.rows => share(self.block(after, now.part), 0, count),
-            _ if next.panels.is_empty() => &block[..0],
-            _ => share(self.block(row - turn, next.part), 0, next.panels.len()),
-        }
-    }
-
-    /// What to ask for of panel `at` of the next pass; `None` where all rows have their turn at once, so that panels do not stay.
-    fn right_ahead(&self, next: &Pass, row: usize, at: usize) -> Result<Option<&'a [F::B]>, RunError> {
-        let grain = self.blocks.grain();
-        if self.rows <= self.blocks.turn() {
-            return Ok(None);
-        }
-        let panel = next.panels.clone().nth(at).map(|index| self.panel(index, next.part)).transpose()?;
-        Ok(Some(panel.map_or(&[], |panel| share(panel, row / grain, self.rows.div_ceil(grain)))))
-    }
-
-    /// The sums of the rows whose turn is next, where sums are kept from part to part.
-    fn sums_ahead<'c>(&self, end: usize, width: usize, sums: &'c [F::C]) -> &'c [F::C] {
-        let first = if end < self.rows { end } else { 0 };
-        let last = if self.parts > 1 { (first + self.blocks.turn()).min(self.rows) } else { first };
-        &sums[..self.blocks.tile_rows(last) * width][first * width..]
+    /// What is read after the block at `row` in the turn that begins with `turn` was multiplied with panel `at`, to the sums `c`.
+    /// Of the left-hand side that is the rest of the block, which later panels find there, or what comes in the next turn.
+    #[inline]
+    fn ahead(
+        &self,
+        [pass, next]: [&Pass<'a, F>; 2],
+        pace: &Pace,
+        [turn, row, at]: [usize; 3],
+        c: &[F::C],
+        width: usize,
+    ) -> [Ahead; 3] {
+        let (later, panels) = (row + self.blocks.turn(), pass.panels.len());
+        let (block, share) = match at {
+            0 if panels > 1 => (self.block(pass, row), panels - 1),
+            _ if later < self.rows => (self.block(pass, later), at.saturating_sub(1)),
+            _ => (self.block(next, row - turn), at.saturating_sub(1)),
+        };
+        let left = block.as_ptr().wrapping_byte_add(share * pace.left * pace.groups);
+        let right = match next.panels.get(at) {
+            _ if self.rows <= self.blocks.turn() => pass.panels[at].as_ptr().wrapping_byte_add(LEAD),
+            Some(next) => next.as_ptr().wrapping_byte_add(row / self.blocks.grain() * pace.right * pace.groups),
+            None => pass.panels[at].as_ptr(),
+        };
+        let of_next = self.blocks.grain() * width - at * self.blocks.columns();
+        let sums = c.as_ptr().wrapping_add(of_next).wrapping_byte_add(at * pace.sums * pace.groups);
+        let ahead = |from: *const u8, step| Ahead { from, step };
+        [ahead(left.cast(), pace.left), ahead(right.cast(), pace.right), ahead(sums.cast(), pace.sums)]
     }
 }

@@ -166,12 +166,20 @@ pub(crate) trait Accumulators {
         false
     }
 
-    /// All rows of the block, of so many columns, with a bias that is not empty; `y` has rows `n` numbers apart. `false` when
-    /// there is no such form.
+    /// Some rows of the block, of so many columns, with the bias where it is not empty; `y` has rows `n` numbers apart. `false`
+    /// when there is no such form.
     ///
     /// # Safety
     /// The caller may write the columns of each row of `y`.
-    unsafe fn rows(&self, _worker: &Worker<'_>, _shape: [usize; 2], _bias: &[f32], _y: *mut f32, _n: usize) -> bool {
+    unsafe fn rows(
+        &self,
+        _worker: &Worker<'_>,
+        _rows: Range<usize>,
+        _columns: usize,
+        _bias: &[f32],
+        _y: *mut f32,
+        _n: usize,
+    ) -> bool {
         false
     }
 }
@@ -193,13 +201,20 @@ impl Accumulators for Tile<'_> {
         true
     }
 
-    unsafe fn rows(&self, worker: &Worker<'_>, shape: [usize; 2], bias: &[f32], y: *mut f32, n: usize) -> bool {
-        let [rows, columns] = shape;
+    unsafe fn rows(
+        &self,
+        worker: &Worker<'_>,
+        rows: Range<usize>,
+        columns: usize,
+        bias: &[f32],
+        y: *mut f32,
+        n: usize,
+    ) -> bool {
         let Some(add) = vector::Binary::new(worker, Function::Add) else { return false };
-        for row in 0..rows {
+        for (at, row) in rows.enumerate() {
             let sums = &self.sums[row * self.columns..][..columns];
             // SAFETY: the caller lends the columns of each row of `y`.
-            let y = unsafe { std::slice::from_raw_parts_mut(y.add(row * n), columns) };
+            let y = unsafe { std::slice::from_raw_parts_mut(y.add(at * n), columns) };
             if bias.is_empty() { y.copy_from_slice(sums) } else { add.map(sums, bias, y) }
         }
         true

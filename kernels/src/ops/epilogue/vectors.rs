@@ -9,6 +9,9 @@ use crate::vector;
 /// The most numbers that pass through all functions before they are written, so that no line of the output is waited for.
 const LINE: usize = 128;
 
+/// Rows whose lines are made zero before they are written: few enough that none of them leaves the first cache in between.
+const TOGETHER: usize = 8;
+
 /// The kernels of one epilogue on a core with vectors.
 pub(super) struct Vectors<'w> {
     epilogue: Epilogue,
@@ -48,13 +51,15 @@ impl<'w> Vectors<'w> {
         if self.activation.is_none() && self.epilogue.residual.is_none() && !rows.is_empty() {
             let bias = if self.epilogue.bias { &operands.bias[columns.clone()] } else { &[] };
             let y = out.pointer(rows.start * n + columns.start..(rows.end - 1) * n + columns.end);
-            let shape = [rows.len(), columns.len()];
-            // SAFETY: the pointer is to the block, which the contract of `Epilogue::store` makes ours.
-            let is_done = unsafe {
-                lines::zero(worker.isa(), y, shape, n);
-                accumulators.rows(worker, shape, bias, y, n)
-            };
-            if is_done {
+            let are_done = (0..rows.len()).step_by(TOGETHER).all(|first| {
+                let (some, y) = (first..(first + TOGETHER).min(rows.len()), y.wrapping_add(first * n));
+                // SAFETY: the pointer is to rows of the block, which the contract of `Epilogue::store` makes ours.
+                unsafe {
+                    lines::zero(worker.isa(), y, [some.len(), columns.len()], n);
+                    accumulators.rows(worker, some, columns.len(), bias, y, n)
+                }
+            });
+            if are_done {
                 return true;
             }
         }

@@ -70,9 +70,18 @@ impl Accumulators for Scaled<'_> {
         unsafe { self.rescale(row..row + 1, len, &[]).store(worker, [1, len], y.as_mut_ptr(), len) }
     }
 
-    unsafe fn rows(&self, worker: &Worker<'_>, shape: [usize; 2], bias: &[f32], y: *mut f32, n: usize) -> bool {
+    unsafe fn rows(
+        &self,
+        worker: &Worker<'_>,
+        rows: Range<usize>,
+        columns: usize,
+        bias: &[f32],
+        y: *mut f32,
+        n: usize,
+    ) -> bool {
+        let count = rows.len();
         // SAFETY: the caller's promise.
-        unsafe { self.rescale(0..shape[0], shape[1], bias).store(worker, shape, y, n) }
+        unsafe { self.rescale(rows, columns, bias).store(worker, [count, columns], y, n) }
     }
 }
 
