@@ -90,7 +90,7 @@ fn matmul<F: MatMulFamily>(rows: &[Variant<F>]) {
                     k_groups: k / tile.k,
                     rows: m,
                     accumulate: false,
-                    ahead: [Ahead::NONE; 3],
+                    ahead: Ahead::NONE,
                 };
                 // SAFETY: the buffers have the sizes that the contract wants.
                 unsafe { call(row, &format!("{m}x{panel}x{k}"), m * panel * k, &args) };

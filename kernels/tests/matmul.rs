@@ -46,7 +46,7 @@ fn check<F: MatMulFamily, R>(
                     k_groups,
                     rows,
                     accumulate: false,
-                    ahead: [Ahead::NONE; 3],
+                    ahead: Ahead::NONE,
                 };
                 let again = MatMulArgs { c: twice.as_mut_ptr(), ..args };
                 // SAFETY: the buffers have the sizes that the contract wants, on a core that can run the variant.

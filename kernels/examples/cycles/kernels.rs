@@ -33,7 +33,7 @@ fn products<F: MatMulFamily>(items: &mut Items, rows: &[Variant<F>]) {
             k_groups: depth / row.spec.tile.k,
             rows: m,
             accumulate: false,
-            ahead: [Ahead::NONE; 3],
+            ahead: Ahead::NONE,
         };
         let name = format!("kernel_{}_{}", F::NAME, row.name);
         items.measure(&name, m * panel * depth, Unit::Mac, From::L1, |_| {

@@ -9,6 +9,7 @@ mod attention;
 mod choices;
 mod drivers;
 mod few_bits;
+mod gemm;
 mod item;
 mod kernels;
 mod loops;
@@ -29,6 +30,7 @@ fn main() {
     }
     let mut items = Items::new(words);
     loops::all(&mut items);
+    gemm::all(&mut items);
     self::kernels::all(&mut items);
     products::all(&mut items);
     few_bits::all(&mut items);

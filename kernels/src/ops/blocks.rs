@@ -3,6 +3,7 @@
 mod cuts;
 mod multiply;
 mod pack;
+mod walk;
 
 use std::fmt;
 use std::ops::Range;
@@ -12,6 +13,7 @@ use crate::pack::{PackLayout, Rows, panel_len};
 use crate::rt::Worker;
 use crate::select;
 use crate::table::{MatMulFamily, MatMulSpec, Variant};
+use crate::ukr::lines;
 use cuts::{Cuts, ROWS};
 use pack::pack;
 
@@ -131,6 +133,10 @@ impl<F: MatMulFamily> Blocks<F> {
             let width = self.tile_rows(count);
             let panel;
             (panel, rest) = rest.split_at_mut(panel_len(width, rows.k, self.spec().tile.k));
+            if let Some(worker) = worker {
+                // SAFETY: the numbers are all there, and are packed only now.
+                unsafe { lines::zero(worker.isa(), panel.as_mut_ptr(), [1, panel.len()], panel.len()) };
+            }
             pack(worker, rows.part(first, count), width, self.spec().tile.k, panel);
         }
     }

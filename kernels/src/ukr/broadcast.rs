@@ -31,7 +31,6 @@ macro_rules! broadcast_kernel {
         $($row:literal $a:literal $sum:literal),+
     ) => {{
         let rows = $rows;
-        let [left, right, sums] = rows.block.ahead;
         std::arch::asm!(
             ".option push",
             ".option arch, +v, +zvfh",
@@ -66,12 +65,8 @@ macro_rules! broadcast_kernel {
             in("a4") rows.block.c_stride,
             in("a6") 32usize,
             in("a7") usize::from(rows.block.accumulate),
-            inout("s2") left.from => _,
-            in("s3") left.step,
-            inout("s4") right.from => _,
-            in("s5") right.step,
-            inout("s6") sums.from => _,
-            in("s7") sums.step,
+            inout("s2") rows.block.ahead.from => _,
+            in("s3") rows.block.ahead.step,
             clobber_abi("C"),
             options(nostack),
         )
@@ -125,9 +120,7 @@ macro_rules! step {
         concat!(
             "addi a0, a0, -1\n add a1, a1, a5\n",
             $mac, " ", $sum, ", ", $a, ", ", $b, "\n", $load_a, " ", $a, ", ", $a_bytes, " * ", $row, "(a1)\n",
-            ask!("s2" by "s3"),
-            ask!(two "s4" by "s5"),
-            ask!("s6" by "s7"),
+            ask!(two "s2" by "s3"),
             $($mac, " ", $sums, ", ", $as, ", ", $b, "\n", $load_a, " ", $as, ", ", $a_bytes, " * ", $rows, "(a1)\n",)*
         )
     };

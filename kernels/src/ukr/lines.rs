@@ -36,7 +36,8 @@ pub(crate) fn prefetch<T>(data: &[T]) {
 }
 
 /// Lines that a kernel asks for while it computes, so that they are in the first cache when their turn comes: with each group of
-/// the depth the one at `from`, which then moves on by `step` bytes. They are hints, for which any address will do.
+/// the depth the one at `from`, and the next one where it has time to, whereupon `from` moves on by `step` bytes. They are hints,
+/// for which any address will do.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Ahead {
@@ -54,14 +55,14 @@ impl Ahead {
     }
 }
 
-/// Asks for the line behind the register `$from`, an [`Ahead`]'s, and moves on by the bytes in `$step`; or for the one after it, too.
+/// Asks for the line behind the register `$from`, an [`Ahead`]'s, or for two lines, and moves on by the bytes in `$step`.
 #[cfg(target_arch = "riscv64")]
 macro_rules! ask {
-    ($from:literal by $step:literal) => {
-        concat!(".insn i 0x13, 6, x0, ", $from, ", 1\n add ", $from, ", ", $from, ", ", $step, "\n")
-    };
     (two $from:literal by $step:literal) => {
         concat!(".insn i 0x13, 6, x0, ", $from, ", 65\n", ask!($from by $step))
+    };
+    ($from:literal by $step:literal) => {
+        concat!(".insn i 0x13, 6, x0, ", $from, ", 1\n add ", $from, ", ", $from, ", ", $step, "\n")
     };
 }
 
@@ -72,9 +73,9 @@ pub(super) use ask;
 /// memory before all of them is written; does nothing where the core, which has `isa`, cannot, or the rows are not whole lines.
 ///
 /// # Safety
-/// The caller may write the columns of each row.
-pub(crate) unsafe fn zero(isa: Isa, y: *mut f32, [rows, columns]: [usize; 2], stride: usize) {
-    let (bytes, distance) = (columns * size_of::<f32>(), stride * size_of::<f32>());
+/// The caller may write the columns of each row, and zero bytes are a number.
+pub(crate) unsafe fn zero<T>(isa: Isa, y: *mut T, [rows, columns]: [usize; 2], stride: usize) {
+    let (bytes, distance) = (columns * size_of::<T>(), stride * size_of::<T>());
     let are_lines = [y.addr(), bytes, distance].iter().all(|at| at.is_multiple_of(LINE));
     if !(isa.zeroes_lines && are_lines) || columns == 0 {
         return;

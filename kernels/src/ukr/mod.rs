@@ -81,8 +81,8 @@ pub struct MatMulArgs<A, B, C> {
     pub k_groups: usize,
     pub rows: usize,
     pub accumulate: bool,
-    /// What comes next of `A`, of `B`, whose lines are asked for two at a time, and of the sums. Not all variants ask.
-    pub ahead: [Ahead; 3],
+    /// What is read next. Not all variants ask for it.
+    pub ahead: Ahead,
 }
 
 /// The scalar twin of a layout with panels of `P` columns in groups of `K`; `mul_add(sum, a, b)` is `sum + a b`.

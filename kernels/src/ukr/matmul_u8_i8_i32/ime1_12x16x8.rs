@@ -3,37 +3,32 @@
 //! | registers | |
 //! |---|---|
 //! | v0-v23 | sums, a pair of registers a tile: rows 0, 1 and rows 2, 3 |
-//! | v24-v27 | tiles of `A`, of which one is ahead |
+//! | v24-v27 | tiles of `A`: with three of them a pair, and the third one in turn in v26 and v27 |
 //! | v28-v29, v30-v31 | pairs of tiles of `B` |
 //!
-//! Products keep their operands until they are done, so a register is loaded again some products after its last one, in the
-//! order in which products want them: the next group's first tile of `A` takes the free register, its second the one of this
-//! group's first, its third that of the second. So the registers change their roles from group to group, and after four groups
-//! all is as before. Whole-register loads leave `vtype` alone, so nothing but loads, products and pointers is in the loop.
+//! Products keep their operands until they are done, so a register is loaded again some products after its last one, and the
+//! products are in an order that leaves others to do meanwhile. Of three tiles the next group's third one is loaded before its
+//! first two; of one or two the registers change their roles, and after four groups all is as before. Whole-register loads leave
+//! `vtype` alone, so nothing but loads, products, pointers and hints is in the loop.
 
 use super::Args;
 use crate::ukr::lines::ask;
 
-/// A step of the loop: a product of the tiles `$a` and `$b`, unsigned times signed, added to the pair `$c` (`smt.vmadotus`);
-/// or the next tile of `A`, or two of `B`; or a line that is asked for. What is `ahead` belongs to the next group, which the `last` one has not.
+/// A step of the loop: a product of the tiles `$a` and `$b`, unsigned times signed, added to the pair `$c` (`smt.vmadotus`); some
+/// tiles of `A`, after which its pointer moves on; two of `B`; or lines that are asked for. What is `ahead` belongs to the next
+/// group, which the `last` one has not.
 macro_rules! step {
     ($round:ident dot $c:literal $a:literal $b:literal) => {
         concat!(".insn r 0x2b, 1, 0x71, x", $c, ", x", $a, ", x", $b, "\n")
     };
-    ($round:ident a $register:literal) => {
-        concat!("vl1re8.v v", $register, ", (a1)\n addi a1, a1, 32\n")
+    ($round:ident a $count:literal $register:literal by $bytes:literal) => {
+        concat!("vl", $count, "re8.v v", $register, ", (a1)\n addi a1, a1, ", $bytes, "\n")
     };
     ($round:ident b $register:literal) => {
         concat!("vl2re8.v v", $register, ", (a2)\n addi a2, a2, 64\n")
     };
-    ($round:ident ask left) => {
-        ask!("a6" by "t2")
-    };
-    ($round:ident ask right) => {
-        ask!(two "t3" by "t4")
-    };
-    ($round:ident ask sums) => {
-        ask!("t5" by "t6")
+    ($round:ident ask $($lines:ident)?) => {
+        ask!($($lines)? "a6" by "t2")
     };
     (last ahead $($load:tt)+) => {
         ""
@@ -47,20 +42,18 @@ macro_rules! step {
 macro_rules! group {
     ($round:ident 1 [$a0:literal $a1:literal $a2:literal $free:literal]) => {
         group!($round
-            [b 30] [ahead a $a1] [dot 0 $a0 28] [ask left] [dot 2 $a0 29] [ask right] [dot 4 $a0 30] [ahead b 28] [ask sums]
-            [dot 6 $a0 31])
+            [b 30] [ahead a 1 $a1 by 32] [dot 0 $a0 28] [ask two] [dot 2 $a0 29] [dot 4 $a0 30] [ahead b 28] [dot 6 $a0 31])
     };
     ($round:ident 2 [$a0:literal $a1:literal $a2:literal $free:literal]) => {
         group!($round
-            [dot 0 $a0 28] [b 30] [dot 2 $a0 29] [ask left] [dot 8 $a1 28] [dot 10 $a1 29] [ahead a $a2] [ask right]
-            [dot 4 $a0 30] [ahead b 28] [dot 6 $a0 31] [dot 12 $a1 30] [ask sums] [dot 14 $a1 31] [ahead a $free])
+            [dot 0 $a0 28] [b 30] [dot 2 $a0 29] [ask two] [dot 8 $a1 28] [dot 10 $a1 29] [ahead a 1 $a2 by 32]
+            [dot 4 $a0 30] [ahead b 28] [dot 6 $a0 31] [dot 12 $a1 30] [dot 14 $a1 31] [ahead a 1 $free by 32])
     };
     ($round:ident 3 [$a0:literal $a1:literal $a2:literal $free:literal]) => {
         group!($round
-            [dot 0 $a0 28] [a $a2] [dot 2 $a0 29] [b 30] [dot 8 $a1 28] [ask left] [dot 10 $a1 29] [dot 16 $a2 28]
-            [ahead a $free] [dot 18 $a2 29] [ask right]
-            [dot 4 $a0 30] [dot 6 $a0 31] [ahead b 28] [dot 12 $a1 30] [ask sums] [dot 14 $a1 31] [dot 20 $a2 30]
-            [ahead a $a0] [dot 22 $a2 31])
+            [dot 18 $a2 29] [dot 16 $a2 28] [b 30] [dot 10 $a1 29] [ask] [dot 8 $a1 28] [dot 2 $a0 29] [dot 4 $a0 30]
+            [dot 0 $a0 28] [ahead a 1 $free by -64] [dot 12 $a1 30] [dot 14 $a1 31] [ahead b 28] [dot 6 $a0 31]
+            [dot 20 $a2 30] [ahead a 2 $a0 by 160] [dot 22 $a2 31])
     };
     ($round:ident $([$($step:tt)+])+) => {
         concat!($(step!($round $($step)+)),+)
@@ -142,13 +135,9 @@ macro_rules! tiles_kernel {
             inout("a3") $args.c => _,
             in("a4") $args.c_stride,
             in("a5") usize::from($args.accumulate),
-            inout("a6") $args.ahead[0].from => _,
+            inout("a6") $args.ahead.from => _,
             out("a7") _,
-            in("t2") $args.ahead[0].step,
-            inout("t3") $args.ahead[1].from => _,
-            in("t4") $args.ahead[1].step,
-            inout("t5") $args.ahead[2].from => _,
-            in("t6") $args.ahead[2].step,
+            in("t2") $args.ahead.step,
             clobber_abi("C"),
             options(nostack),
         )
@@ -175,18 +164,18 @@ pub unsafe fn run(args: &Args) {
     unsafe {
         match args.rows {
             4 => tiles_kernel!(
-                args, 1, [[b 28] [a 24]],
+                args, 1, [[b 28] [a 1 24 by 32]],
                 [[24 25 26 27] [25 26 27 24] [26 27 24 25] [27 24 25 26]],
                 [0 2 4 6]
             ),
             8 => tiles_kernel!(
-                args, 2, [[b 28] [a 24] [a 25]],
+                args, 2, [[b 28] [a 1 24 by 32] [a 1 25 by 32]],
                 [[24 25 26 27] [26 27 24 25] [24 25 26 27] [26 27 24 25]],
                 [0 2 4 6] [8 10 12 14]
             ),
             _ => tiles_kernel!(
-                args, 3, [[b 28] [a 24] [a 25]],
-                [[24 25 26 27] [27 24 25 26] [26 27 24 25] [25 26 27 24]],
+                args, 3, [[b 28] [a 2 24 by 64] [a 1 26 by 96]],
+                [[24 25 26 27] [24 25 27 26] [24 25 26 27] [24 25 27 26]],
                 [0 2 4 6] [8 10 12 14] [16 18 20 22]
             ),
         }

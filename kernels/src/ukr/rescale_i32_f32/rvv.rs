@@ -1,9 +1,9 @@
-//! Groups of four registers: what belongs to columns stays in registers while two rows at a time pass by, each in the shadow of
-//! the other's latencies.
+//! Groups of four registers: what belongs to columns stays in registers while four rows at a time pass by, each in the shadow of
+//! the others' latencies, and then the rest one by one.
 //!
 //! | registers | |
 //! |---|---|
-//! | v0-v3, v4-v7 | two rows of sums and results |
+//! | v0-v3, v4-v7, v24-v27, v28-v31 | rows of sums and results |
 //! | v8-v11 | `s` of the columns |
 //! | v12-v15 | their scales times that of `A` |
 //! | v16-v19 | their bias; -0, which changes no sum, where there is none |
@@ -11,19 +11,47 @@
 
 use super::Args;
 
-/// `v0` and `v4` less the row's numbers behind the pointer `$p`, the second `s9` bytes on, times the columns' numbers in `$v`.
-macro_rules! subtract {
-    ($p:literal, $v:literal) => {
+/// A step of a row in `$v`: its sums are loaded and their pointer moves on; its numbers, the `$row`th behind the pointers, times the
+/// columns' are subtracted, then they are converted, multiplied, added to, and stored.
+macro_rules! step {
+    (load $v:literal) => {
+        concat!("vle32.v ", $v, ", (s2)\n add s2, s2, a1\n")
+    };
+    (subtract $v:literal $row:literal) => {
         concat!(
-            "add t6, ",
-            $p,
-            ", s9\n lw t5, (",
-            $p,
-            ")\n lw t6, (t6)\n vnmsac.vx v0, t5, ",
+            "lw t5, 4 * ",
+            $row,
+            "(s4)\n",
+            "beqz a3, 6f\n",
+            "lw t6, 4 * ",
+            $row,
+            "(s5)\n",
+            "vnmsac.vx ",
             $v,
-            "\n vnmsac.vx v4, t6, ",
-            $v
+            ", t6, v20\n",
+            "6:\n",
+            "vnmsac.vx ",
+            $v,
+            ", t5, v8\n",
         )
+    };
+    (convert $v:literal) => {
+        concat!("vfcvt.f.x.v ", $v, ", ", $v, "\n")
+    };
+    (multiply $v:literal) => {
+        concat!("vfmul.vv ", $v, ", ", $v, ", v12\n")
+    };
+    (add $v:literal) => {
+        concat!("vfadd.vv ", $v, ", ", $v, ", v16\n")
+    };
+    (store $v:literal) => {
+        concat!("vse32.v ", $v, ", (s3)\n add s3, s3, a7\n")
+    };
+}
+
+macro_rules! steps {
+    ($([$($step:tt)+])+) => {
+        concat!($(step!($($step)+)),+)
     };
 }
 
@@ -56,39 +84,30 @@ pub unsafe fn run(args: &Args) {
             "mv s3, a6",
             "mv s4, t2",
             "mv s5, t3",
-            "mv s6, t0",
-            "mv s7, a1",
-            "mv s8, a7",
-            "li s9, 4",
+            "addi s6, t0, -4",
+            "bltz s6, 5f",
             "4:",
-            // Where one row is left, it is both rows.
-            "addi s6, s6, -2",
-            "bgez s6, 5f",
-            "li s7, 0",
-            "li s8, 0",
-            "li s9, 0",
+            steps!(
+                [load "v0"] [load "v4"] [subtract "v0" 0] [convert "v0"]
+                [load "v24"] [subtract "v4" 1] [multiply "v0"] [convert "v4"]
+                [load "v28"] [subtract "v24" 2] [add "v0"] [multiply "v4"] [convert "v24"] [store "v0"]
+                [subtract "v28" 3] [add "v4"] [multiply "v24"] [convert "v28"] [store "v4"]
+                [add "v24"] [multiply "v28"] [store "v24"] [add "v28"] [store "v28"]
+            ),
+            "addi s4, s4, 16",
+            "addi s5, s5, 16",
+            "addi s6, s6, -4",
+            "bgez s6, 4b",
             "5:",
-            "add s10, s2, s7",
-            "vle32.v v0, (s2)",
-            "vle32.v v4, (s10)",
-            subtract!("s4", "v8"),
-            "beqz a3, 6f",
-            subtract!("s5", "v20"),
-            "6:",
-            "vfcvt.f.x.v v0, v0",
-            "vfcvt.f.x.v v4, v4",
-            "vfmul.vv v0, v0, v12",
-            "vfmul.vv v4, v4, v12",
-            "vfadd.vv v0, v0, v16",
-            "vfadd.vv v4, v4, v16",
-            "add s11, s3, s8",
-            "vse32.v v0, (s3)",
-            "vse32.v v4, (s11)",
-            "add s2, s10, s7",
-            "add s3, s11, s8",
-            "addi s4, s4, 8",
-            "addi s5, s5, 8",
-            "bgtz s6, 4b",
+            "addi s6, s6, 4",
+            "beqz s6, 3f",
+            "4:",
+            steps!([load "v0"] [subtract "v0" 0] [convert "v0"] [multiply "v0"] [add "v0"] [store "v0"]),
+            "addi s4, s4, 4",
+            "addi s5, s5, 4",
+            "addi s6, s6, -1",
+            "bnez s6, 4b",
+            "3:",
             "sub t1, t1, t4",
             "slli t4, t4, 2",
             "add a0, a0, t4",
@@ -122,11 +141,6 @@ pub unsafe fn run(args: &Args) {
             out("s4") _,
             out("s5") _,
             out("s6") _,
-            out("s7") _,
-            out("s8") _,
-            out("s9") _,
-            out("s10") _,
-            out("s11") _,
             clobber_abi("C"),
             options(nostack),
         )

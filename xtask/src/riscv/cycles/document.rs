@@ -58,6 +58,8 @@ const POINTS: &[Point] = &[
     (0, "loop_registers_12_sums", "products of registers only", "1.00 cycles a dot", per_dot),
     (0, "loop_8x16_naive", "8x16 block, loads before products", "2.77", per_dot),
     (0, "loop_8x16_pipelined", "8x16 block, loads between products", "1.80-1.91", per_dot),
+    (0, "gemm_768_b_streamed", "768x768x768 by such blocks, all from the second cache and DRAM", "9.1-12.4", per_dot),
+    (0, "gemm_768_b_stays", "the same, panels of B in the scratchpad (model: first cache)", "6.0", per_dot),
     (0, "kernel_matmul_f32_f32_f32_rvv_6x32x1", "f32 by RVV at best", "80 % of 8 MAC a cycle", |item| share(item, 8.0)),
     (1, "loop_registers_12_sums", "products of registers only, 12 sums", "1.00 cycles a dot", per_dot),
     (1, "loop_registers_8_sums", "the same with 8 sums", "1.25", per_dot),
