@@ -130,7 +130,10 @@ impl<F: MatMulFamily> Blocks<F> {
     pub fn pack_left(self, worker: Option<&Worker<'_>>, rows: Rows<'_, F::A>, packed: &mut [F::A]) {
         let mut rest = &mut packed[..self.left_len(rows.rows, rows.k)];
         for (first, count) in self.blocks(0..rows.rows) {
-            let width = self.tile_rows(count);
+            let (width, after) = (self.tile_rows(count), first + count);
+            if after < rows.rows {
+                rows.part(after, self.grain().min(rows.rows - after)).prefetch();
+            }
             let panel;
             (panel, rest) = rest.split_at_mut(panel_len(width, rows.k, self.spec().tile.k));
             if let Some(worker) = worker {

@@ -26,6 +26,16 @@ impl<'a, T: Element> Rows<'a, T> {
     }
 }
 
+impl<T: Element> Rows<'_, T> {
+    /// Asks for rows whose elements are neighbours to come to the first cache.
+    pub fn prefetch(self) {
+        let Self { data, rows, k, strides: [stride, k_stride] } = self;
+        if k_stride == 1 {
+            (0..rows).for_each(|row| prefetch(&data[row * stride..][..k]));
+        }
+    }
+}
+
 /// Elements of a panel that is `width` wide and `k` deep, in groups of `k_group`.
 pub(crate) fn panel_len(width: usize, k: usize, k_group: usize) -> usize {
     width * k.next_multiple_of(k_group)

@@ -26,8 +26,8 @@ impl Cuts {
             CoreKind::A100 => Self { right: 1 << 20, columns, turn: ROWS, stays: 256 << 10, left: 192 << 10 },
             // The second cache, of 512 KiB, gives a line in 25 cycles. The right-hand side takes a good third of the first one, of
             // 32 KiB in four ways, and is read by one block of rows after the other, of which the next comes while one is
-            // multiplied. Packed rows take half of the second cache.
-            _ => Self { right: 12 << 10, columns, turn: 1, stays: 0, left: 256 << 10 },
+            // multiplied. Packed rows take a quarter of the second, through which their sums and results go, too.
+            _ => Self { right: 12 << 10, columns, turn: 1, stays: 0, left: 128 << 10 },
         }
     }
 }
