@@ -14,7 +14,7 @@ use crate::rt::Worker;
 use crate::select;
 use crate::table::{MatMulFamily, MatMulSpec, Variant};
 use crate::ukr::lines;
-use cuts::{Cuts, ROWS};
+use cuts::Cuts;
 use pack::pack;
 
 /// A variant and what follows from its geometry.
@@ -40,7 +40,8 @@ impl<F: MatMulFamily> fmt::Debug for Blocks<F> {
 impl<F: MatMulFamily> Blocks<F> {
     /// The fastest variant for right-hand sides of `layout`; `None` when the host engine has them.
     pub fn new(core: CoreKind, layout: PackLayout) -> Option<Self> {
-        select::matmul(core, layout).map(|variant| Self { variant, cuts: Cuts::of(core) })
+        select::matmul(core, layout)
+            .map(|variant: &'static Variant<F>| Self { variant, cuts: Cuts::of(core, variant.spec.block.m) })
     }
 
     #[inline]
@@ -71,7 +72,7 @@ impl<F: MatMulFamily> Blocks<F> {
     /// Rows that are packed and multiplied with a panel that was packed for them.
     #[inline]
     pub fn rows(self) -> usize {
-        ROWS.next_multiple_of(self.grain())
+        self.cuts.rows
     }
 
     /// Rows that are packed and multiplied with every panel of constant weights of `[k, n]` before the next rows.
@@ -86,7 +87,7 @@ impl<F: MatMulFamily> Blocks<F> {
     /// Rows that read a panel in turn.
     #[inline]
     fn turn(self) -> usize {
-        self.cuts.turn.next_multiple_of(self.grain())
+        self.cuts.turn
     }
 
     /// Panels whose products stand side by side in a tile.

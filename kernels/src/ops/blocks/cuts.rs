@@ -1,7 +1,7 @@
 use crate::isa::CoreKind;
 
-/// Rows that are packed together at least, and that are finished together.
-pub(super) const ROWS: usize = 48;
+/// The least of [`Cuts::rows`].
+const ROWS: usize = 48;
 
 /// How the loops of a product are cut for the caches of a core.
 #[derive(Clone, Copy)]
@@ -10,7 +10,9 @@ pub(super) struct Cuts {
     pub right: usize,
     /// Columns of it: numbers in four vector registers, which are finished together.
     pub columns: usize,
-    /// Rows that read a panel in turn, before the next panel is read; at least those of a block.
+    /// Rows that are packed together at least, and that are finished together.
+    pub rows: usize,
+    /// Rows that read a panel in turn, before the next panel is read.
     pub turn: usize,
     /// Bytes of a constant right-hand side that stay in the second cache, from which other rows may read them again.
     pub stays: usize,
@@ -19,15 +21,16 @@ pub(super) struct Cuts {
 }
 
 impl Cuts {
-    pub fn of(core: CoreKind) -> Self {
-        let columns = 4 * core.isa().vlen / u32::BITS as usize;
+    /// For blocks of `grain` rows.
+    pub fn of(core: CoreKind, grain: usize) -> Self {
+        let (columns, rows) = (4 * core.isa().vlen / u32::BITS as usize, ROWS.next_multiple_of(grain));
         match core {
             // The second cache gives a line in 2.5 cycles; what costs is the number of loads and stores.
-            CoreKind::A100 => Self { right: 1 << 20, columns, turn: ROWS, stays: 256 << 10, left: 192 << 10 },
+            CoreKind::A100 => Self { right: 1 << 20, columns, rows, turn: rows, stays: 256 << 10, left: 192 << 10 },
             // The second cache, of 512 KiB, gives a line in 25 cycles. The right-hand side takes a good third of the first one, of
             // 32 KiB in four ways, and is read by one block of rows after the other, of which the next comes while one is
-            // multiplied. Packed rows take a quarter of the second, through which their sums and results go, too.
-            _ => Self { right: 12 << 10, columns, turn: 1, stays: 0, left: 128 << 10 },
+            // multiplied. Packed rows take a third of the second, through which their sums and results go, too.
+            _ => Self { right: 12 << 10, columns, rows, turn: grain, stays: 0, left: 192 << 10 },
         }
     }
 }

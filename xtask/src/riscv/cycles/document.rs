@@ -20,6 +20,9 @@ their rates, or the vector loads and stores.
 
 ## Deviations from what was measured on chips
 
+Whole products that ask for nothing ahead take the model two to three times as long as the chip: each line from DRAM is waited for
+in full, where the chip's caches seem to fetch some by themselves. What a kernel gains by asking ahead is less on the chip.
+
 | chip | what | measured | model |
 |---|---|---|---|
 ";
