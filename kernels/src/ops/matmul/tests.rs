@@ -62,7 +62,7 @@ fn products_of_all_shapes_are_right() {
 #[test]
 fn halves_are_multiplied_as_they_are_and_summed_in_f32() {
     for target in [Target::k1(), Target::k3()] {
-        for [m, k, n] in [[1, 5, 3], [7, 33, 65], [50, 64, 32], [3, 0, 4]] {
+        for [m, k, n] in [[1, 5, 3], [7, 33, 65], [50, 64, 32], [53, 401, 65], [3, 0, 4]] {
             let halves = |len, seed| floats(len, seed).into_iter().map(f16::from_f32).collect::<Vec<_>>();
             let (a, b) = (halves(m * k, 1), halves(k * n, 2));
             let wide = |x: &[f16]| x.iter().map(|x| x.to_f32()).collect::<Vec<_>>();

@@ -108,6 +108,17 @@ fn sums_are_exact_for_all_signs_and_zero_points() {
 }
 
 #[test]
+fn depths_that_are_summed_in_parts_are_exact() {
+    let case = Case::new([61, 1000, 50], (true, false), ZeroPoint::Rows, 50);
+    for (ranks, target) in TARGETS.into_iter().enumerate() {
+        let driver = case.driver(&target, IntOutput::I32);
+        let what = driver.to_string();
+        let y = run_one::<i32>(driver, ranks + 1, &case.inputs(), 61 * 50).unwrap();
+        assert_eq!(y.into_iter().map(i64::from).collect::<Vec<_>>(), case.expected(), "{what}");
+    }
+}
+
+#[test]
 fn the_largest_sums_do_not_saturate() {
     let (m, k, n) = (2, MAX_K, 3);
     let (a, b) = (vec![255u8; m * k], vec![0x80u8; k * n]);
