@@ -2,6 +2,7 @@
 
 mod conv;
 mod dequantized;
+mod duplicate;
 mod embedding;
 mod epilogue;
 mod gelu;
@@ -55,6 +56,8 @@ pub struct FusionRule {
 
 /// All rules, in the order in which they run: what a rule makes, later rules may use.
 pub const RULES: &[FusionRule] = &[
+    // Patterns know a value by its name, so each has one only.
+    duplicate::DEQUANTIZE,
     // Elementwise formulas become operators, which the linear layers below take as activations.
     gelu::ERF,
     gelu::TANH,

@@ -1,3 +1,4 @@
+use half::f16;
 use kernels::tensor::DType;
 
 use crate::fuse::tests::{assert_close, check, fused, noise};
@@ -10,27 +11,27 @@ const PAST: usize = 3;
 const NEW: usize = 2;
 const D: usize = 4;
 
-/// An exporter's decoder layer that appends to caches; queries, and new keys and values `[b, s, h, d]`.
 fn model(axis: i64, batch: &str, attention: fn(&mut Model)) -> Model {
+    model_of(DType::F32, axis, batch, attention)
+}
+
+/// An exporter's decoder layer that appends to caches; queries, and new keys and values `[b, s, h, d]`.
+fn model_of(dtype: DType, axis: i64, batch: &str, attention: fn(&mut Model)) -> Model {
     let mut model = Model::new();
     let dims = |batch: &str, rest: [usize; 3]| {
         let known = if batch.is_empty() { Dim::Known(B) } else { Dim::Symbol(batch.into()) };
         [known].into_iter().chain(rest.map(Dim::Known)).collect::<Vec<_>>()
     };
     for name in ["q", "k", "v"] {
-        model.input_of(name, DType::F32, dims("b", [NEW, H, D]));
+        model.input_of(name, dtype, dims("b", [NEW, H, D]));
     }
-    model.input_of("past_k", DType::F32, dims("b", [H, PAST, D])).input_of(
-        "past_v",
-        DType::F32,
-        dims(batch, [H, PAST, D]),
-    );
+    model.input_of("past_k", dtype, dims("b", [H, PAST, D])).input_of("past_v", dtype, dims(batch, [H, PAST, D]));
     for (from, to) in [("q", "queries"), ("k", "keys"), ("v", "values")] {
-        model.typed(to, DType::F32, dims("b", [H, NEW, D]));
+        model.typed(to, dtype, dims("b", [H, NEW, D]));
         model.node("Transpose", &[from], &[to], vec![("perm", Attr::Ints(vec![0, 2, 1, 3]))]);
     }
     for (past, new, present) in [("past_k", "keys", "present_k"), ("past_v", "values", "present_v")] {
-        model.typed(present, DType::F32, vec![Dim::Symbol("b".into()), Dim::Known(H), Dim::Unknown, Dim::Known(D)]);
+        model.typed(present, dtype, vec![Dim::Symbol("b".into()), Dim::Known(H), Dim::Unknown, Dim::Known(D)]);
         model.node("Concat", &[past, new], &[present], vec![("axis", Attr::Int(axis))]);
     }
     attention(&mut model);
@@ -83,6 +84,24 @@ fn an_empty_cache_is_appended_to() {
     let by_head = |at: usize| k[((at / D / NEW / H * NEW + at / D % NEW) * H + at / D / NEW % H) * D + at % D];
     assert_eq!(outputs[1].values::<f32>(), (0..B * H * NEW * D).map(by_head).collect::<Vec<_>>());
     assert_eq!(outputs[2].dims[..], [B, H, NEW, D]);
+}
+
+#[test]
+fn caches_of_halves_keep_their_bits_and_the_result_is_rounded_once() {
+    let halves = |value: &Value| -> Vec<f16> { value.values::<f32>().iter().map(|&x| f16::from_f32(x)).collect() };
+    let narrow: Vec<Value> = inputs().iter().map(|value| Value::new(&value.dims, &halves(value))).collect();
+    let floats = |value: &Value| -> Vec<f32> { value.values::<f16>().iter().map(|x| x.to_f32()).collect() };
+    let wide: Vec<Value> = narrow.iter().map(|value| Value::new(&value.dims, &floats(value))).collect();
+    for attention in [decomposed, operator] {
+        let model_16 = model_of(DType::F16, 2, "b", attention);
+        assert!(!fused(&model_16).contains(&"Concat".to_owned()));
+        let (got, want) = (model_16.run(&narrow).unwrap(), model(2, "b", attention).run(&wide).unwrap());
+        // half a unit of 11 bits, and what the sums in f32 differ by
+        assert_close(&floats(&got[0]), want[0].values(), 1.01 / 2048.0);
+        for (got, want) in got[1..].iter().zip(&want[1..]) {
+            assert_eq!(floats(got), want.values());
+        }
+    }
 }
 
 #[test]
