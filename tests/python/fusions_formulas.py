@@ -67,6 +67,22 @@ FORMULAS = [
         {0: node("Pow", "x 4", "square")},
     ),
     Rule(
+        "DuplicateDequantize",
+        [
+            node("QuantizeLinear", "x 0.02 zero", "codes_x"),
+            node("DequantizeLinear", "codes_x 0.02 zero", "once"),
+            node("DequantizeLinear", "codes_x 0.02 zero", "again"),
+            node("Pow", "once 2", "square"),
+            node("ReduceMean", "square last", "mean"),
+            node("Add", "mean 1e-5", "positive"),
+            node("Sqrt", "positive", "root"),
+            node("Div", "again root", "normal"),
+            node("Mul", "gamma normal", "y"),
+        ],
+        {"QuantizeLinear", "DequantizeLinear", "SimplifiedLayerNormalization"},
+        {2: node("DequantizeLinear", "codes_x 0.03 zero", "again")},
+    ),
+    Rule(
         "SkipNorm",
         [node("Add", "x other", "sum"), node("LayerNormalization", "sum gamma beta", "y")],
         {"com.microsoft.SkipLayerNormalization"},

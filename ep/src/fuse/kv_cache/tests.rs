@@ -99,7 +99,7 @@ fn caches_of_halves_keep_their_bits_and_the_result_is_rounded_once() {
         // half a unit of 11 bits, and what the sums in f32 differ by
         assert_close(&floats(&got[0]), want[0].values(), 1.01 / 2048.0);
         for (got, want) in got[1..].iter().zip(&want[1..]) {
-            assert_eq!(floats(got), want.values());
+            assert_eq!(floats(got), want.values::<f32>());
         }
     }
 }
