@@ -7,6 +7,7 @@
 #![allow(non_snake_case, non_camel_case_types, reason = "names of ONNX Runtime's C API")]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod capability;
 mod compute;
 mod factory;
 mod fused;

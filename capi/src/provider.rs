@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ep::Provider;
 use ort_sys::{OrtGraph, OrtNode, OrtStatusPtr};
 
+use crate::capability;
 use crate::factory::{Factory, NAME};
 use crate::fused::NodeCompute;
 use crate::guard;
@@ -18,10 +19,7 @@ use crate::log::Logger;
 use crate::profiler::Profiler;
 use crate::registry::Registry;
 use crate::status::Error;
-use crate::sys::{
-    EP_VERSION, OrtEp, OrtEpGraphSupportInfo, OrtEpProfilerImpl, OrtKernelRegistry, OrtNodeComputeInfo,
-    OrtNodeFusionOptions,
-};
+use crate::sys::{OrtEp, OrtEpGraphSupportInfo, OrtEpProfilerImpl, OrtKernelRegistry, OrtNodeComputeInfo};
 
 /// What ONNX Runtime puts before the keys of this provider's options.
 const OPTION_PREFIX: &str = "ep.spacemit.";
@@ -118,28 +116,7 @@ impl EpInstance {
         let imported = import(graph)?;
         let claims = self.provider.claim(&imported.graph)?;
         self.claimed.fetch_or(!claims.groups.is_empty(), Relaxed);
-        let node = |&origin: &usize| {
-            let node = imported.nodes.get(origin).map(|node| node.raw());
-            node.ok_or_else(|| Error::fail("Spacemit: claimed a node that is not there"))
-        };
-        for (index, group) in claims.groups.iter().enumerate() {
-            let options = OrtNodeFusionOptions {
-                ort_version_supported: EP_VERSION,
-                drop_constant_initializers: claims.lent != Some(index),
-            };
-            let nodes = group.iter().map(node).collect::<Result<Vec<_>, _>>()?;
-            // SAFETY: nodes of the graph at hand; ONNX Runtime copies the options.
-            let status = unsafe {
-                ((*self.host.ep()).EpGraphSupportInfo_AddNodesToFuse)(info, nodes.as_ptr(), nodes.len(), &options)
-            };
-            self.host.check(status)?;
-        }
-        for origin in &claims.kernels {
-            // SAFETY: a node of the graph at hand.
-            let status = unsafe { ((*self.host.ep()).EpGraphSupportInfo_AddSingleNode)(info, node(origin)?) };
-            self.host.check(status)?;
-        }
-        Ok(())
+        capability::offer(self.host, &imported, &claims, info)
     }
 
     fn compile(&self, graph: Graph<'_>, fused: Node<'_>) -> Result<Box<NodeCompute>, Error> {
