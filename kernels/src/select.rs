@@ -62,7 +62,7 @@ mod tests {
     fn every_target_has_kernels_for_its_layouts() {
         for (target, expected) in [
             (Target::k1(), ["rvv_6x32x1", "rvv_6x32x1", "ime1_12x16x8"]),
-            (Target::k3(), ["rvv_16x32x8", "ime2_16x32x8", "ime2_16x32x16"]),
+            (Target::k3(), ["rvv_16x32x1", "ime2_16x32x8", "ime2_16x32x16"]),
             (Target { core: CoreKind::X60, ..Target::k1() }, ["rvv_6x32x1"; 3]),
             (Target::rvv(512), ["rvv_3x32x1"; 3]),
         ] {

@@ -11,10 +11,10 @@ use crate::ukr::matvec_nbits::{self, MatVecNBits};
 
 pub static MATMUL_F32_F32_F32: &[Variant<MatMulF32F32F32>] = &[
     Variant {
-        name: "rvv_16x32x8",
+        name: "rvv_16x32x1",
         needs: Needs::RVV_1024,
-        spec: MatMulSpec::new([1, 32, 1], [16, 32, 8], PackLayout::F32P32X1),
-        run: riscv!(matmul_f32_f32_f32::rvv_16x32x8::run),
+        spec: MatMulSpec::new([1, 32, 1], [16, 32, 1], PackLayout::F32P32X1),
+        run: riscv!(matmul_f32_f32_f32::rvv_16x32x1::run),
     },
     Variant {
         name: "rvv_6x32x1",

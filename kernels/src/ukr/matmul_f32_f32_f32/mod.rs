@@ -1,7 +1,7 @@
 //! Blocks of f32 products.
 
 #[cfg(target_arch = "riscv64")]
-pub mod rvv_16x32x8;
+pub mod rvv_16x32x1;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv_3x32x1;
 #[cfg(target_arch = "riscv64")]
