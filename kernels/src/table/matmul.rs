@@ -128,18 +128,6 @@ pub static MATMUL_NBITS: &[Variant<MatMulNBits>] = &[
         run: Some(matmul_nbits::scalar::run::<16, 8, 4, 4>),
     },
     Variant {
-        name: "ime2_8x32x32",
-        needs: Needs::IME2,
-        spec: MatMulSpec::new([8, 8, 16], [8, 32, 32], PackLayout::I8P32X16),
-        run: riscv!(matmul_nbits::ime2_8x32x32::run),
-    },
-    Variant {
-        name: "scalar_8x32x16",
-        needs: Needs::SCALAR,
-        spec: MatMulSpec::new([8, 8, 16], [8, 32, 16], PackLayout::I8P32X16),
-        run: Some(matmul_nbits::scalar::run::<32, 16, 8, 8>),
-    },
-    Variant {
         name: "rvv_2x32x1",
         needs: Needs::RVV,
         spec: MatMulSpec::new([1, 32, 1], [2, 32, 1], PackLayout::I8P32X1),

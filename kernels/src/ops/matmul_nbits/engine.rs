@@ -22,8 +22,10 @@ pub struct Engine(pub(super) Kind);
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Host(Compute),
-    /// Micro-kernels of a chip, with rows in int8; there may be one for a single row, and for many rows one in f16.
-    Int8(&'static Variant<Int8Products>, Option<&'static Variant<RowProducts>>, Option<Blocks<MatMulF16F16F32>>),
+    /// Micro-kernels of a chip, with rows in int8; there may be one for a single row.
+    Int8(&'static Variant<Int8Products>, Option<&'static Variant<RowProducts>>),
+    /// Micro-kernels of a chip, with several rows in f16, and a single one in int8.
+    F16(Blocks<MatMulF16F16F32>, &'static Variant<RowProducts>),
     /// The weight is written out in f32, a piece after the other, for a micro-kernel of a chip.
     F32(Blocks<MatMulF32F32F32>),
 }
@@ -42,8 +44,6 @@ pub(super) enum Method {
 const INT8_ROWS: usize = 32;
 /// Rows up to which, on the host in f32, unpacking a panel again for every few rows beats writing it out once.
 const FEW_ROWS: usize = 12;
-/// Rows from which, on a chip that has both, products in f16 are faster than those in int8, whose sums are rescaled in each block.
-const F16_ROWS: usize = 2;
 /// Rows that an unpacked piece of a weight is multiplied with on a chip in int8 or f16, and in f32.
 const CHIP_ROWS: [usize; 2] = [128, 48];
 
@@ -53,8 +53,11 @@ impl Engine {
             Compute::F32 => Blocks::new(target.core, select::f32_layout(target)).map(Kind::F32),
             Compute::Int8 => {
                 let (core, layout) = (target.core, select::i8_layout(target));
-                let halves = || Blocks::new(core, select::nbits_f16_layout(target)?);
-                select::matmul(core, layout).map(|many| Kind::Int8(many, select::matmul(core, layout), halves()))
+                let row = select::matmul(core, layout);
+                match select::nbits_f16_layout(target).and_then(|layout| Blocks::new(core, layout)) {
+                    Some(blocks) => row.map(|row| Kind::F16(blocks, row)),
+                    None => select::matmul(core, layout).map(|many| Kind::Int8(many, row)),
+                }
             }
         };
         Self(on_chip.unwrap_or(Kind::Host(compute)))
@@ -64,7 +67,8 @@ impl Engine {
     pub fn layout(self) -> NBitsLayout {
         match self.0 {
             Kind::Host(_) => NBitsLayout::Host,
-            Kind::Int8(variant, ..) => groups::layout(variant),
+            Kind::Int8(variant, _) => groups::layout(variant),
+            Kind::F16(_, variant) => groups::layout(variant),
             Kind::F32(_) => NBitsLayout::Packed(PackLayout::I8P32X1),
         }
     }
@@ -73,9 +77,9 @@ impl Engine {
     pub(super) fn method(self, m: usize) -> Method {
         match self.0 {
             Kind::Host(compute) => Method::Host(compute),
-            Kind::Int8(_, Some(row), _) if m == 1 => Method::Row(row),
-            Kind::Int8(.., Some(halves)) if m >= F16_ROWS => Method::F16(halves),
-            Kind::Int8(variant, ..) => Method::Int8(variant),
+            Kind::Int8(_, Some(row)) | Kind::F16(_, row) if m == 1 => Method::Row(row),
+            Kind::Int8(variant, _) => Method::Int8(variant),
+            Kind::F16(blocks, _) => Method::F16(blocks),
             Kind::F32(blocks) => Method::F32(blocks),
         }
     }
@@ -90,7 +94,7 @@ impl Engine {
         let most = match self.0 {
             Kind::Host(Compute::Int8) => INT8_ROWS,
             Kind::Host(Compute::F32) => FEW_ROWS,
-            Kind::Int8(..) => CHIP_ROWS[0],
+            Kind::Int8(..) | Kind::F16(..) => CHIP_ROWS[0],
             Kind::F32(_) => CHIP_ROWS[1],
         };
         most.min(m)

@@ -106,7 +106,6 @@ impl<'a> GroupProducts<'a> {
         let at = [first * groups + row, width, groups];
         match self.variant.spec.copies() {
             4 => put_copies::<4>(line, at, self.scales, self.sums),
-            8 => put_copies::<8>(line, at, self.scales, self.sums),
             _ => put_copies::<1>(line, at, self.scales, self.sums),
         }
     }
@@ -206,7 +205,6 @@ impl<'a> GroupProducts<'a> {
             let (line, first) = (&mut line[index * panel..][..panel], row / m * panel * m + row % m * n);
             match n {
                 4 => gather::<4>(&products[first..], m, line),
-                8 => gather::<8>(&products[first..], m, line),
                 _ => gather::<32>(&products[first..], m, line),
             }
         }

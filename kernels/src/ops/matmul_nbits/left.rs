@@ -36,11 +36,11 @@ impl<'a> Left<'a> {
         match engine.0 {
             Kind::Host(Compute::Int8) => Int8Rows::scratch(shape, rows),
             Kind::Host(Compute::F32) => Scratch::bytes::<f32>(rows * shape.depth()),
-            Kind::Int8(many, one, halves) => {
+            Kind::Int8(many, one) => {
                 let one = one.map_or(0, |variant| RowProducts::scratch(variant, shape));
-                let halves = halves.map_or(0, |blocks| HalfProducts::scratch(blocks, shape, rows));
-                one.max(halves).max(GroupProducts::scratch(many, shape, rows))
+                one.max(GroupProducts::scratch(many, shape, rows))
             }
+            Kind::F16(many, one) => RowProducts::scratch(one, shape).max(HalfProducts::scratch(many, shape, rows)),
             Kind::F32(blocks) => DequantizedProducts::scratch(blocks, shape, rows),
         }
     }

@@ -4,12 +4,8 @@
 #[cfg(target_arch = "riscv64")]
 pub mod ime1_4x16x16;
 #[cfg(target_arch = "riscv64")]
-pub mod ime2_8x32x32;
-#[cfg(target_arch = "riscv64")]
 pub mod rvv_2x32x1;
 pub mod scalar;
-#[cfg(target_arch = "riscv64")]
-mod tiles;
 
 use crate::table::{Family, MATMUL_NBITS, MatMulSpec, ProductFamily, Variant};
 
