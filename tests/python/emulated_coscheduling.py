@@ -107,9 +107,10 @@ def main():
     text, seconds = decoder.text()
     digests, (text_beside, seconds_beside), threads = together(encoder, Decoder(arguments.decoder, cores[1]))
     ended = encoder.close()
-    rows = [["", "core", "threads ran on", "result"]]
-    rows += [["encoder", cores[0], ran(threads[0]), f"{len(digests)} runs beside, {same({digest}, set(digests))}"]]
-    rows += [["decoder", cores[1], ran(threads[1]), f"{seconds:.0f} s, beside {seconds_beside:.0f} s, {same(text, text_beside)}"]]
+    beside = [f"{len(digests)} runs beside", f"{seconds:.0f} s, beside {seconds_beside:.0f} s"]
+    results = [same({digest}, set(digests)), same(text, text_beside)]
+    rows = [["", "core", "threads ran on", "", "result"]]
+    rows += zip(("encoder", "decoder"), cores, map(ran, threads), beside, results)
     print(columns([[str(cell) for cell in row] for row in rows], indent=""))
     print(text)
     kept = all(cores_of(own) == {core} for own, core in zip(threads, cores))
