@@ -3,15 +3,12 @@
 //! The first line that it prints tells the program's place in memory; every other line tells of one call the family, the
 //! kernel, the shape, and how many products of two numbers, or numbers, it is worth.
 
+mod few_bits;
+
 use kernels::isa::{Engine, Isa, isa_of_this_thread};
 use kernels::table::*;
-use kernels::ukr::unpack_i8;
-use kernels::ukr::{
-    Ahead, MatMulArgs, binary_f32, convert_f16_f32, convert_f32_f16, dequantize_i8_f32, exp_sum_f32, matmul_nbits,
-};
-use kernels::ukr::{
-    normalize_f32, quantize_f32_i8, quantize_f32_u8, reduce_f32, rescale_i32_f32, rotate_f32, transpose, unary_f32,
-};
+use kernels::ukr::{Ahead, MatMulArgs, binary_f32, convert_f16_f32, convert_f32_f16, exp_sum_f32, normalize_f32};
+use kernels::ukr::{quantize_f32_u8, reduce_f32, rescale_i32_f32, rotate_f32, transpose, unary_f32};
 
 /// Depths of matrix products.
 const DEPTHS: [usize; 2] = [64, 512];
@@ -26,9 +23,8 @@ fn main() {
     matmul(MATMUL_U8_I8_I32);
     matmul(MATMUL_F16_F16_F32);
     matmul(MATMUL_F32_F32_F32);
-    nbits();
+    few_bits::all();
     vectors();
-    bytes();
     transposes();
 }
 
@@ -99,32 +95,6 @@ fn matmul<F: MatMulFamily>(rows: &[Variant<F>]) {
     }
 }
 
-/// Products of a block of rows by one panel, in groups of 128 rows that share their scales.
-fn nbits() {
-    for row in MATMUL_NBITS {
-        let (m, panel, group) = (row.spec.block.m, row.spec.layout.panel(), 128);
-        for k in [group, 4 * group] {
-            let (a, b) = (vec![0i8; m * k], vec![0i8; panel * k]);
-            let (of_rows, of_columns) = (vec![0f32; m * k / group * row.spec.copies()], vec![0f32; panel * k / group]);
-            let mut c = vec![0f32; m * panel];
-            let args = matmul_nbits::Args {
-                a: a.as_ptr(),
-                b: b.as_ptr(),
-                a_scales: of_rows.as_ptr(),
-                a_sums: of_rows.as_ptr(),
-                b_scales: of_columns.as_ptr(),
-                b_zero_points: of_columns.as_ptr(),
-                c: c.as_mut_ptr(),
-                groups: k / group,
-                k_groups: group / row.spec.tile.k,
-                rows: m,
-            };
-            // SAFETY: the buffers have the sizes that the contract wants.
-            unsafe { call(row, &format!("{m}x{panel}x{k}"), m * panel * k, &args) };
-        }
-    }
-}
-
 /// Calls every kernel of a family of vector kernels with the same arguments.
 ///
 /// # Safety
@@ -171,24 +141,6 @@ fn vectors() {
         each(RESCALE_I32_F32, rescale);
         each(CONVERT_F32_F16, convert_f32_f16::Args { x, y: half, len });
         each(CONVERT_F16_F32, convert_f16_f32::Args { x: half, y, len });
-    }
-}
-
-/// The vector kernels of weights of few bits, and of the rows that they are multiplied with.
-fn bytes() {
-    let (x, mut y, mut numbers) = (vec![0i8; LEN], vec![0i8; 2 * LEN], vec![0f32; LEN]);
-    let (mut scales, mut sums) = ([0f32; 32], [0f32; 32]);
-    let (codes, floats) = (y.as_mut_ptr(), numbers.as_mut_ptr());
-    let (scales, sums) = (scales.as_mut_ptr(), sums.as_mut_ptr());
-    // SAFETY: every buffer has the numbers of `LEN` codes, a group or a row of them has 32.
-    unsafe {
-        each(QUANTIZE_F32_I8, quantize_f32_i8::Args { x: floats, y: codes, scales, sums, len: LEN, group: 32 });
-        each(UNPACK_I8, unpack_i8::Args { x: x.as_ptr().cast(), y: codes, step: 128, steps: LEN / 128 });
-        let zero_points = scales;
-        each(
-            DEQUANTIZE_I8_F32,
-            dequantize_i8_f32::Args { x: x.as_ptr(), y: floats, scales, zero_points, rows: LEN / 32 },
-        );
     }
 }
 
