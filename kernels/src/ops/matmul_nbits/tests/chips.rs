@@ -1,3 +1,4 @@
+use super::cases::{block, code};
 use super::*;
 use crate::ops::matmul_nbits::engine::Method;
 
