@@ -76,6 +76,13 @@ impl Team {
         Self::on(&pool, target, placement)
     }
 
+    /// The same team, of which no rank executes more than `isa`.
+    #[cfg(test)]
+    pub(super) fn bounded(mut self, isa: crate::isa::Isa) -> Self {
+        self.terms.limit = Some(isa);
+        self
+    }
+
     pub(super) fn on(
         pool: &std::sync::Arc<CorePool>,
         target: &Target,
