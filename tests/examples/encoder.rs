@@ -1,5 +1,5 @@
 //! A sentence encoder on one core: `encoder MODEL.onnx CPU`. For each line of standard input it encodes two sentences and
-//! prints a digest of the hidden states. `tests/python/emulated_coscheduling.py` starts it in emulation.
+//! prints a digest of the hidden states. `demo/emulated_coscheduling.py` starts it in emulation.
 
 use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};

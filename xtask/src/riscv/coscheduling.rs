@@ -14,7 +14,7 @@ const PACKAGES: [&str; 5] = ["llama.cpp-tools", "libllama0", "libggml0", "libgom
 const SUITE: &str = "testing";
 const LIBRARIES: &str = "usr/lib/riscv64-linux-gnu";
 
-/// Runs `tests/python/emulated_coscheduling.py` on K1's processor.
+/// Runs `demo/emulated_coscheduling.py` on K1's processor.
 pub fn run(emulation: &Emulation) -> Result<()> {
     let emulator = emulation.toolchain.emulator()?;
     let encoder = emulation.toolchain.example("e2e", "encoder", "dev")?;
@@ -24,7 +24,7 @@ pub fn run(emulation: &Emulation) -> Result<()> {
     encode.push(encoder.display().to_string());
     let mut python = test::environment(&newest_onnxruntime()?, Profile::Dev, MODEL_PACKAGES)?.python();
     python.env("SPACEMIT_EP_LIBRARY", library).env("ORT_DYLIB_PATH", root::library(&emulation.root));
-    python.arg("tests/python/emulated_coscheduling.py").arg("--encoder").arg(encode.join(" "));
+    python.args(["-m", "demo.emulated_coscheduling", "--encoder"]).arg(encode.join(" "));
     process::run(python.arg("--decoder").arg(decode(emulation, &llama).join(" ")))
 }
 

@@ -1,6 +1,6 @@
 """An encoder on the provider beside llama.cpp, both built for riscv64 and in emulation, each on a core of its own.
 
-    python tests/python/emulated_coscheduling.py --encoder COMMAND --decoder COMMAND
+    python -m demo.emulated_coscheduling --encoder COMMAND --decoder COMMAND
 
 The commands run tests/examples/encoder.rs and llama.cpp's llama-completion. Fails if a thread of one runs on the core
 of the other, or if a result is not that of each alone.
