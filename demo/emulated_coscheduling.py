@@ -61,8 +61,8 @@ class Decoder:
         )
 
     def wait_for_text(self):
-        """Until it is at work on its core; where it reads its file the system decides."""
-        self.first = self.process.stdout.read(1)
+        """Until it is at work on its core; where it reads its file and the prompt the system decides."""
+        self.first = self.process.stdout.read(len(PROMPT) + 1)
 
     def text(self):
         rest = self.process.stdout.read()
