@@ -51,18 +51,20 @@ class Decoder:
     def __init__(self, command, cpu):
         model = str(Zoo().unpack(*GGUF))
         words = ["-m", model, "-p", PROMPT, "-n", str(TOKENS), "--temp", "0", "-no-cnv", "--no-warmup"]
-        words += ["-t", "1", "--cpu-range", f"{cpu}-{cpu}", "--cpu-strict", "1"]
+        words += ["-t", "1"]
         self.start = time.monotonic()
         self.process = subprocess.Popen(
             [*shlex.split(command), *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            # Debian's build has its threads from OpenMP, which knows nothing of llama.cpp's --cpu-range
+            preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
         )
 
     def wait_for_text(self):
-        """Until it is at work on its core; where it reads its file and the prompt the system decides."""
-        self.first = self.process.stdout.read(len(PROMPT) + 1)
+        """Until it is at work."""
+        self.first = self.process.stdout.read(1)
 
     def text(self):
         rest = self.process.stdout.read()
