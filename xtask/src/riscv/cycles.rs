@@ -53,7 +53,7 @@ pub fn run(emulation: &Emulation, words: &[String]) -> Result<()> {
     let program = emulation.toolchain.example("kernels", "cycles", "release")?;
     let plugin = plugin()?;
     if let [HOTSPOTS, words @ ..] = &*words.iter().map(String::as_str).collect::<Vec<_>>() {
-        return SETTINGS.iter().try_for_each(|setting| hotspots::show(&emulation, setting, &plugin, &program, words));
+        return hotspots::show(&emulation, &plugin, &program, words);
     }
     if words.first().is_some_and(|word| word == CHOOSE) {
         let alone = SETTINGS.iter().filter(|setting| !setting.options.contains("shared"));
@@ -94,13 +94,29 @@ fn measure(
     program: &Path,
     words: &[String],
 ) -> Result<Vec<Item>> {
-    let out = directory().join("cycles.txt");
-    let mut command = emulation.command(setting.cpu, None);
-    command.arg("-plugin").arg(format!("{},{},out={}", plugin.display(), setting.options, out.display()));
-    let printed = process::output(command.arg(program).args(words))?;
-    let regions =
-        fs::read_to_string(&out).map_err(|error| format!("the plugin wrote no {}: {error}", out.display()))?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (printed, regions) = follow(emulation, setting, plugin, program, &words, "out")?;
     item::read(&printed, &regions)
+}
+
+/// Runs the program by the model: what it printed, and what the plugin wrote to the file of its argument `wanted`.
+fn follow(
+    emulation: &Emulation,
+    setting: &Setting,
+    plugin: &Path,
+    program: &Path,
+    words: &[&str],
+    wanted: &str,
+) -> Result<(String, String)> {
+    let file = |name: &str| directory().join(format!("cycles-{name}.txt"));
+    let mut options = format!("{},{},out={}", plugin.display(), setting.options, file("out").display());
+    if wanted != "out" {
+        options += &format!(",{wanted}={}", file(wanted).display());
+    }
+    let mut command = emulation.command(setting.cpu, None);
+    let printed = process::output(command.arg("-plugin").arg(options).arg(program).args(words))?;
+    let written = fs::read_to_string(file(wanted));
+    Ok((printed, written.map_err(|error| format!("the plugin wrote no {}: {error}", file(wanted).display()))?))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

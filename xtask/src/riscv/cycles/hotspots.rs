@@ -1,14 +1,13 @@
 //! Where the cycles of an item go: its functions, and the instructions that wait longest.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::Setting;
-use crate::riscv::counts::code::Code;
+use super::{SETTINGS, follow};
+use crate::riscv::apt;
+use crate::riscv::counts::{code::Code, trace};
 use crate::riscv::cross::Emulation;
-use crate::riscv::{apt, counts, directory};
 use crate::{Result, process};
 
 /// What prints the instructions, those of the matrix units included.
@@ -29,29 +28,25 @@ struct Spot {
     waits: Vec<(String, u64)>,
 }
 
-/// Runs the one item that `words` name by the model and prints what its functions and instructions took.
-pub fn show(emulation: &Emulation, setting: &Setting, plugin: &Path, program: &Path, words: &[&str]) -> Result<()> {
-    let spots = directory().join("hotspots.txt");
-    let out = directory().join("cycles.txt");
-    let options = format!("{},out={},hotspots={}", setting.options, out.display(), spots.display());
-    let mut command = emulation.command(setting.cpu, None);
-    command.arg("-plugin").arg(format!("{},{options}", plugin.display()));
-    let printed = process::output(command.arg(program).args(words))?;
-    let items: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("item ")).collect();
-    let [item] = items.as_slice() else {
-        let names = items.iter().filter_map(|item| item.split(' ').next()).collect::<Vec<_>>().join(", ");
-        return Err(format!("one item at a time; {} names {}: {names}", words.join(" "), items.len()));
-    };
-    let base = counts::trace::base(&printed, &Code::of(program)?)?;
-    let lines =
-        fs::read_to_string(&spots).map_err(|error| format!("the plugin wrote no {}: {error}", spots.display()))?;
-    let spots = lines.lines().map(|line| spot(line, base)).collect::<Result<Vec<_>>>()?;
-    println!("\n{}: {}", setting.name, item.split(' ').next().unwrap_or(item));
+/// Runs the one item that `words` name by the model of each setting, and prints what its functions and instructions took.
+pub fn show(emulation: &Emulation, plugin: &Path, program: &Path, words: &[&str]) -> Result<()> {
     apt::install_missing(&[DISASSEMBLER])?;
     let mut objdump = Command::new(DISASSEMBLER.0);
-    let listing =
-        process::output(objdump.args(["-d", "-C", "-j", ".text", "--no-show-raw-insn", EXTENSIONS]).arg(program))?;
-    print!("{}", table(&spots, &Listing::of(&listing)));
+    let listing = ["-d", "-C", "-j", ".text", "--no-show-raw-insn", EXTENSIONS];
+    let listing = Listing::of(&process::output(objdump.args(listing).arg(program))?);
+    let code = Code::of(program)?;
+    for setting in &SETTINGS {
+        let (printed, lines) = follow(emulation, setting, plugin, program, words, "hotspots")?;
+        let items: Vec<&str> =
+            printed.lines().filter_map(|line| line.strip_prefix("item ")?.split(' ').next()).collect();
+        let [item] = items.as_slice() else {
+            return Err(format!("one item at a time; {} names {}: {}", words.join(" "), items.len(), items.join(", ")));
+        };
+        let base = trace::base(&printed, &code)?;
+        let spots = lines.lines().map(|line| spot(line, base)).collect::<Result<Vec<_>>>()?;
+        println!("\n{}: {item}", setting.name);
+        print!("{}", table(&spots, &listing));
+    }
     Ok(())
 }
 
