@@ -2,13 +2,7 @@
 //! two rows at a time are joined three times, until a register has a block of each row.
 
 use super::Args;
-
-/// `smt.vpack.vv vd, vs1, vs2` by 128 bits: blocks of both sources in turn, in the pair `vd`.
-macro_rules! join {
-    ($($d:literal $first:literal $second:literal),+) => {
-        concat!($(".insn r 0x2b, 1, 0x33, x", $d, ", x", $first, ", x", $second, "\n"),+)
-    };
-}
+use crate::ukr::ime2_transpose::{join, last, transpose};
 
 /// The kernel for `$args`. Each row has a register for its factor, which is at `$at` in bytes, and for its numbers.
 macro_rules! rounds {
@@ -35,9 +29,7 @@ macro_rules! rounds {
             $(concat!("vfmul.vf ", $wide, ", ", $wide, ", ", $factor),)+
             "vsetvli t1, zero, e16, m1, ta, ma",
             $(concat!("vfncvt.f.f.w ", $half, ", ", $wide),)+
-            join!(8 0 4, 10 1 5, 12 2 6, 14 3 7),
-            join!(0 8 12, 2 10 14, 4 9 13, 6 11 15),
-            join!(8 0 2, 10 1 3, 12 4 6, 14 5 7),
+            transpose!(1, [8 "", 10 "", 12 "", 14 ""]),
             "sub a2, a2, t0",
             "slli t1, t0, 2",
             "add a0, a0, t1",
