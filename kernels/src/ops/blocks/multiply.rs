@@ -1,3 +1,4 @@
+use std::mem;
 use std::ops::Range;
 
 use super::Blocks;
@@ -37,13 +38,14 @@ impl<F: MatMulFamily> Blocks<F> {
         mut finish: impl FnMut(Range<usize>, Range<usize>, &mut [F::C]),
     ) -> Result<(), RunError> {
         let walk = Walk::new(self, worker, (left, rows), weights);
+        let from = |first: usize| first..(first + self.panels()).min(panels.end);
+        let mut next = walk.pass(from(panels.start), 0)?;
         for first in panels.clone().step_by(self.panels()) {
-            let after = |first: usize| first.min(panels.end)..(first + self.panels()).min(panels.end);
-            let now = after(first);
+            let now = from(first);
             for part in 0..walk.parts {
-                let is_last = part + 1 == walk.parts;
-                let pass = walk.pass(now.clone(), part)?;
-                let next = if is_last { walk.pass(after(now.end), 0) } else { walk.pass(now.clone(), part + 1) }?;
+                let (panels, following) =
+                    if part + 1 < walk.parts { (now.clone(), part + 1) } else { (from(now.end), 0) };
+                let pass = mem::replace(&mut next, walk.pass(panels, following)?);
                 walk.run([&pass, &next], sums, |rows, sums| finish(now.clone(), rows, sums));
             }
         }
