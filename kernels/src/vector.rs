@@ -17,7 +17,7 @@ use crate::table::{
 use crate::ukr::{convert_f16_f32, convert_f32_f16, quantize_f32_u8, rescale_i32_f32, transpose};
 
 pub(crate) use elementwise::{Binary, Compare, Select, Unary};
-pub(crate) use halves::{Groups, pack_halves};
+pub(crate) use halves::{Groups, pack_halves, power_of_two};
 pub(crate) use nbits::{dequantize, quantize_groups, unpack};
 pub(crate) use rotate::{rotate, rotate_in_place};
 pub(crate) use rows::{ExpSum, Normalize, Reduce, exp_sum_in_place, reduce};

@@ -16,6 +16,7 @@ pub mod exp_sum_f32;
 mod ime2;
 #[cfg(target_arch = "riscv64")]
 mod ime2_transpose;
+mod in_place;
 pub(crate) mod lines;
 pub mod matmul_f16_f16_f32;
 pub mod matmul_f32_f32_f32;
@@ -40,29 +41,9 @@ pub mod transpose;
 pub mod unary_f32;
 pub mod unpack_i8;
 
+pub use in_place::{InPlace, ROWS, Widths};
 pub use lines::Ahead;
 pub(crate) use lines::prefetch;
-
-/// Which rows a variant reads in place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Widths {
-    Any,
-    /// A multiple of so many columns.
-    MultipleOf(usize),
-    /// So many columns, without gaps between the rows.
-    Dense(usize),
-}
-
-impl Widths {
-    /// Whether rows of `width` elements that begin `stride` elements apart are of these.
-    pub fn have(self, width: usize, stride: usize) -> bool {
-        match self {
-            Widths::Any => true,
-            Widths::MultipleOf(columns) => width.is_multiple_of(columns),
-            Widths::Dense(columns) => [width, stride] == [columns; 2],
-        }
-    }
-}
 
 /// One block of a matrix product `C = A x B`: some rows by one panel of columns, both sides packed.
 ///

@@ -5,6 +5,14 @@ use crate::rt::Worker;
 use crate::table::{DEQUANTIZE_NBITS_F16, PACK_F32_F16};
 use crate::ukr::{dequantize_nbits_f16, pack_f32_f16};
 
+/// The power of two that brings `largest` between 2^14 and 2^15, as far as there is one; 1 if it is not finite.
+pub(crate) fn power_of_two(largest: f32) -> f32 {
+    match largest.to_bits() >> 23 & 0xff {
+        0xff => 1.0,
+        exponent => f32::from_bits((2 * 127 + 14 - exponent).min(254) << 23),
+    }
+}
+
 /// Some groups of a panel of 32 columns, with `bits` for a code: their bytes, scales and zero points.
 #[derive(Clone, Copy)]
 pub(crate) struct Groups<'a> {

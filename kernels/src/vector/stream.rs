@@ -1,13 +1,13 @@
 //! Products with rows that lie in memory as they are, and are read once.
 
-use super::reduce;
+use super::{power_of_two, reduce};
 use crate::rt::Worker;
 use crate::table::{Armed, ROW_DOTS_F32, ROW_SUMS_F32};
 use crate::tensor::Element;
-use crate::ukr::Widths;
 use crate::ukr::reduce_f32::Reduction;
 use crate::ukr::row_dots_f32::{self, RowDotsF32};
 use crate::ukr::row_sums_f32;
+use crate::ukr::{InPlace, ROWS, Widths};
 
 /// Bytes between a row that is used and the one that is asked for: as many lines as are on their way at a time.
 const AHEAD: usize = 4 << 10;
@@ -15,8 +15,8 @@ const AHEAD: usize = 4 << 10;
 const PIECE: usize = 64;
 /// Rows of a group of the kernels for any width.
 const COPIES: usize = 8;
-/// Numbers below this power of two remain in the range of f16 when they are rounded.
-const HALF_EXPONENT: i32 = 15;
+/// Numbers below it remain in the range of f16 when they are rounded.
+const LIMIT: f32 = (1u32 << 15) as f32;
 
 /// Rows of `width` elements, f32 or f16, whose beginnings are `stride` elements apart.
 #[derive(Clone, Copy)]
@@ -59,16 +59,16 @@ pub(crate) fn row_dots<T: Element>(
 ) -> bool {
     let rows = q.len() / x.width;
     assert!(x.hold(count) && pitch >= count && scores.len() + pitch >= rows * pitch + count);
-    let fits = |spec: &row_dots_f32::Spec| {
+    let fits = |spec: &InPlace| {
         let enough = spec.widths == Widths::Any || count >= spec.group;
-        spec.of == T::DTYPE && spec.widths.have(x.width, x.stride) && enough && spec.rounds <= rounds
+        enough && spec.fits(T::DTYPE, [x.width, x.stride], rounds)
     };
     let mut variants = ROW_DOTS_F32.iter().filter(|row| fits(&row.spec));
     let Some((kernel, spec)) = variants.find_map(|row| Some((row.arm(worker)?, row.spec))) else {
         return false;
     };
-    for first in (0..if count > 0 { rows } else { 0 }).step_by(row_dots_f32::ROWS) {
-        let rows = row_dots_f32::ROWS.min(rows - first);
+    for first in (0..if count > 0 { rows } else { 0 }).step_by(ROWS) {
+        let rows = ROWS.min(rows - first);
         let (q, scores) = (&q[first * x.width..][..rows * x.width], &mut scores[first * pitch..]);
         let shrink = if spec.rounds { shrink(worker, q) } else { 1.0 };
         let args = row_dots_f32::Args {
@@ -109,7 +109,7 @@ fn few<T: Element>(
     (scores, pitch): (&mut [f32], usize),
 ) {
     for row in 0..count {
-        let mut copies = [[0.0; COPIES]; row_dots_f32::ROWS];
+        let mut copies = [[0.0; COPIES]; ROWS];
         let y = copies.as_mut_ptr().cast();
         let y_stride = size_of_val(&copies[0]);
         // SAFETY: a group is one row as often as there are copies, which are ours.
@@ -122,15 +122,12 @@ fn few<T: Element>(
 
 /// The power of two that brings the numbers of `q` into the range of f16.
 fn shrink(worker: &Worker<'_>, q: &[f32]) -> f32 {
-    let limit = (1u32 << HALF_EXPONENT) as f32;
     let extremes = reduce(worker, Reduction::Extremes, q, 0.0);
-    if extremes.is_some_and(|[least, greatest]| greatest.max(-least) < limit.into()) {
+    if extremes.is_some_and(|[least, greatest]| greatest.max(-least) < LIMIT.into()) {
         return 1.0;
     }
-    let largest = q.iter().map(|x| x.abs()).filter(|x| x.is_finite()).fold(limit, f32::max);
-    // The exponent is that of a normal number which is not below the limit.
-    let exponent = (largest.to_bits() >> 23) as i32 - 127;
-    f32::powi(2.0, HALF_EXPONENT - 1 - exponent)
+    let finite = q.iter().map(|x| x.abs()).filter(|x| x.is_finite());
+    power_of_two(finite.fold(LIMIT, f32::max))
 }
 
 /// `y[r] += sum_t weights[r][t] * x[t]` for the first `count` rows of `x`; `y` has no gaps; rows of weights, which may be rounded to
@@ -149,23 +146,20 @@ pub(crate) fn row_sums<T: Element>(
     assert!(x.hold(count) && pitch >= count && weights.len() + pitch >= all * pitch + count);
     let mut from = 0;
     for row in ROW_SUMS_F32 {
-        let row_sums_f32::Spec { of, widths, group, rounds: does } = row.spec;
-        let Some(kernel) =
-            row.arm(worker).filter(|_| of == T::DTYPE && widths.have(x.width, x.stride) && does <= rounds)
-        else {
+        let InPlace { widths, group, .. } = row.spec;
+        let Some(kernel) = row.arm(worker).filter(|_| row.spec.fits(T::DTYPE, [x.width, x.stride], rounds)) else {
             continue;
         };
         // What is left goes to the next variant.
         let end = count - (count - from) % group;
         let piece = if widths == Widths::Any { PIECE } else { count.max(1) };
-        for (from, first) in (from..end)
-            .step_by(piece)
-            .flat_map(|from| (0..all).step_by(row_sums_f32::ROWS).map(move |first| (from, first)))
+        for (from, first) in
+            (from..end).step_by(piece).flat_map(|from| (0..all).step_by(ROWS).map(move |first| (from, first)))
         {
             let args = row_sums_f32::Args {
                 weights: weights[first * pitch + from..].as_ptr(),
                 weights_stride: pitch * size_of::<f32>(),
-                rows: row_sums_f32::ROWS.min(all - first),
+                rows: ROWS.min(all - first),
                 x: x.row(from),
                 x_stride: x.bytes(),
                 count: piece.min(end - from),

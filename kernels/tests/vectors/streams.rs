@@ -3,7 +3,7 @@
 use half::f16;
 use kernels::table::{ROW_DOTS_F32, ROW_SUMS_F32};
 use kernels::tensor::DType;
-use kernels::ukr::{Widths, row_dots_f32, row_sums_f32};
+use kernels::ukr::{InPlace, ROWS, Widths, row_dots_f32, row_sums_f32};
 
 use crate::grid::{Edge, Guarded, call, each};
 use crate::numbers;
@@ -35,7 +35,7 @@ fn size(of: DType) -> usize {
 #[test]
 fn queries_meet_every_row_of_each_group() {
     each(ROW_DOTS_F32, |variant, run| {
-        let row_dots_f32::Spec { of, widths, group, rounds } = variant.spec;
+        let InPlace { of, widths, group, rounds } = variant.spec;
         let of_widths = WIDTHS.into_iter().filter(|&width| widths.have(width, width));
         for (width, edge) in of_widths.flat_map(|width| Guarded::<u8>::EDGES.map(|edge| (width, edge))) {
             for (queries, groups, gap) in [(1, 1, 0), (3, 2, 5), (8, 3, 0), (2, 0, 1)] {
@@ -81,7 +81,7 @@ fn queries_meet_every_row_of_each_group() {
 #[test]
 fn a_stride_of_zero_repeats_a_row() {
     each(ROW_DOTS_F32, |variant, run| {
-        let row_dots_f32::Spec { of, widths: Widths::Any, group, .. } = variant.spec else { return };
+        let InPlace { of, widths: Widths::Any, group, .. } = variant.spec else { return };
         let (x, _) = rows(of, 5, Edge::End);
         let (q, mut y) = (numbers(5, 23), vec![7.0; group]);
         let args = row_dots_f32::Args {
@@ -106,12 +106,10 @@ fn a_stride_of_zero_repeats_a_row() {
 #[test]
 fn weighted_rows_are_added_up() {
     each(ROW_SUMS_F32, |variant, run| {
-        let row_sums_f32::Spec { of, widths, group, rounds } = variant.spec;
+        let InPlace { of, widths, group, rounds } = variant.spec;
         let of_widths = WIDTHS.into_iter().filter(|&width| widths.have(width, width));
         for (width, edge) in of_widths.flat_map(|width| Guarded::<u8>::EDGES.map(|edge| (width, edge))) {
-            for (sums, count, gap) in
-                (1..=row_sums_f32::ROWS).flat_map(|sums| [(sums, 1, 0), (sums, 2, 3), (sums, 5, 0)])
-            {
+            for (sums, count, gap) in (1..=ROWS).flat_map(|sums| [(sums, 1, 0), (sums, 2, 3), (sums, 5, 0)]) {
                 let gap = if widths.have(width, width + gap) { gap } else { 0 };
                 let (count, stride) = (count * group, width + gap);
                 let pitch = count + 2;

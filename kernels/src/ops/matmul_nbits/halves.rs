@@ -16,7 +16,7 @@ use crate::rt::Worker;
 use crate::ukr::binary_f32::Function;
 use crate::ukr::matmul_f16_f16_f32::MatMulF16F16F32;
 use crate::ukr::reduce_f32::Reduction;
-use crate::vector;
+use crate::vector::{self, power_of_two};
 
 const LAYOUT: NBitsLayout = NBitsLayout::Packed(PackLayout::I8P32X16);
 /// Columns of a panel.
@@ -38,14 +38,6 @@ pub(crate) struct HalfProducts<'a> {
     right: &'a mut [f16],
     /// Products of all panels of a strip side by side.
     products: &'a mut [f32],
-}
-
-/// The power of two that brings `largest` between 2^14 and 2^15, as far as there is one; 1 if it is not finite.
-fn power_of_two(largest: f32) -> f32 {
-    match largest.to_bits() >> 23 & 0xff {
-        0xff => 1.0,
-        exponent => f32::from_bits((2 * 127 + 14 - exponent).min(254) << 23),
-    }
 }
 
 /// Numbers of a panel in f16.

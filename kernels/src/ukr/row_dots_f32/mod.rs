@@ -9,34 +9,18 @@ mod ime2_pieces;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv;
 
-use super::Widths;
+use super::InPlace;
 use crate::table::Family;
-use crate::tensor::DType;
 
 pub enum RowDotsF32 {}
 
 impl Family for RowDotsF32 {
     type Args = Args;
-    type Spec = Spec;
+    type Spec = InPlace;
     const NAME: &'static str = "row_dots_f32";
 }
 
-/// Which rows a variant reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spec {
-    /// Their element, f32 or f16.
-    pub of: DType,
-    pub widths: Widths,
-    /// Rows of a group.
-    pub group: usize,
-    /// Whether the query rows are rounded to f16.
-    pub rounds: bool,
-}
-
-/// Most query rows.
-pub const ROWS: usize = 8;
-
-/// `y[r][t] = scale * q[r] . x[t]` for up to [`ROWS`] rows of `q`, which have no gaps, and `groups` groups of rows of `x`.
+/// `y[r][t] = scale * q[r] . x[t]` for up to [`ROWS`](super::ROWS) rows of `q`, which have no gaps, and `groups` groups of rows of `x`.
 #[repr(C)]
 pub struct Args {
     pub q: *const f32,

@@ -5,34 +5,18 @@ pub mod ime2;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv;
 
-use super::Widths;
+use super::InPlace;
 use crate::table::Family;
-use crate::tensor::DType;
 
 pub enum RowSumsF32 {}
 
 impl Family for RowSumsF32 {
     type Args = Args;
-    type Spec = Spec;
+    type Spec = InPlace;
     const NAME: &'static str = "row_sums_f32";
 }
 
-/// Which rows a variant reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spec {
-    /// Their element, f32 or f16.
-    pub of: DType,
-    pub widths: Widths,
-    /// What the number of rows is a multiple of.
-    pub group: usize,
-    /// Whether the weights are rounded to f16.
-    pub rounds: bool,
-}
-
-/// Most rows of sums.
-pub const ROWS: usize = 8;
-
-/// `y[r] += sum_t weights[r][t] * x[t]` for `rows` of one to [`ROWS`] rows of `y`, which have no gaps, and `count` of at least one
+/// `y[r] += sum_t weights[r][t] * x[t]` for `rows` of one to [`ROWS`](super::ROWS) rows of `y`, which have no gaps, and `count` of at least one
 /// row of `x`.
 #[repr(C)]
 pub struct Args {
