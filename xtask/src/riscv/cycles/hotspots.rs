@@ -95,10 +95,10 @@ impl Listing {
     }
 }
 
-/// Rust's names end with a hash.
+/// Rust's names end with a hash, behind which LLVM may tell its own.
 fn without_hash(name: &str) -> &str {
     match name.rsplit_once("::h") {
-        Some((name, hash)) if hash.len() == 16 => name,
+        Some((name, hash)) if hash.split(" (").next().is_some_and(|hash| hash.len() == 16) => name,
         _ => name,
     }
 }
@@ -135,7 +135,7 @@ fn table(spots: &[Spot], listing: &Listing) -> String {
 mod tests {
     use super::*;
 
-    const LISTING: &str = "\n0000000000000a0c <kernels::run::h0123456789abcdef>:\n     a0c:      \taddi\tsp, sp, -0x10\n     a10:      \tret\n\n\
+    const LISTING: &str = "\n0000000000000a0c <kernels::run::h0123456789abcdef (.llvm.42)>:\n     a0c:      \taddi\tsp, sp, -0x10\n     a10:      \tret\n\n\
                            0000000000000a14 <other>:\n     a14:      \tj\t0xa10 <kernels::run::h0123456789abcdef+0x4>\n";
 
     #[test]
