@@ -54,7 +54,7 @@ impl Table {
                 return Err(format!("the tests ran at another length than {vlen}: grid {line}"));
             }
             let key = ((*family).to_owned(), (*name).to_owned());
-            let mut row = old.remove(&key).unwrap_or_default();
+            let mut row = self.0.remove(&key).or_else(|| old.remove(&key)).unwrap_or_default();
             row.needs = needs.trim_start_matches("needs ").to_owned();
             row.passed[column] = *result == "passed";
             self.0.insert(key, row);
@@ -96,6 +96,14 @@ mod tests {
         assert_eq!(Table::parse(&document).to_string(), document);
         table.renew(256, &PRINTED.replace("passed", "absent")).unwrap();
         assert!(table.to_string().contains("| RVV, VLEN 128 or more | yes |   |   |   |"), "{table}");
+    }
+
+    #[test]
+    fn a_kernel_of_two_tests_keeps_its_columns() {
+        let mut table = Table::default();
+        table.renew(256, PRINTED).unwrap();
+        table.renew(128, &format!("{PRINTED}\n{PRINTED}").replace("vlen=256", "vlen=128")).unwrap();
+        assert!(table.to_string().contains("| RVV, VLEN 128 or more | yes | yes |   |   |"), "{table}");
     }
 
     #[test]
