@@ -59,6 +59,7 @@ HEADER = [
     "steady MiB, both",
     "peak MiB, both",
 ]
+SPEED_UP = HEADER.index("speed-up [range]")
 
 
 def main():
@@ -76,7 +77,7 @@ def main():
         return 0
     rows, results, failed = [HEADER], {}, False
     for number, case in enumerate(chosen, 1):
-        print(f"[{number}/{len(chosen)}] {case.name}", flush=True)
+        print(f"[{number}/{len(chosen)}] {case.name}", end="", flush=True)
         try:
             results[case.name] = measure(case, arguments.quick)
         except ComparisonError as error:
@@ -84,6 +85,7 @@ def main():
             print(f"  failed: {error}")
             continue
         rows.append(row(case.name, results[case.name]))
+        print("  " + rows[-1][SPEED_UP], flush=True)
     print("\n" + columns(rows, indent=""))
     OUTPUT.mkdir(parents=True, exist_ok=True)
     path = OUTPUT / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
