@@ -77,7 +77,7 @@ def main():
         return 0
     rows, results, failed = [HEADER], {}, False
     for number, case in enumerate(chosen, 1):
-        print(f"[{number}/{len(chosen)}] {case.name}", end="", flush=True)
+        print(f"[{number}/{len(chosen)}] {case.name}", flush=True)
         try:
             results[case.name] = measure(case, arguments.quick)
         except ComparisonError as error:

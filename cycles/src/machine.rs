@@ -1,5 +1,7 @@
 //! A core that follows a program.
 
+use std::ops::Range;
+
 use crate::branch::Predictor;
 use crate::cache::LINE;
 use crate::core::Core;
@@ -60,6 +62,11 @@ impl Machine {
         self.settle(None);
         let end = self.snapshot();
         self.regions.extend(self.start.take().map(|start| end.since(&start)));
+    }
+
+    /// From now on the scratchpad is at these addresses.
+    pub fn place_scratchpad(&mut self, addresses: Range<u64>) {
+        self.memory.place_scratchpad(addresses);
     }
 
     pub fn empty_l1(&mut self) {

@@ -1,6 +1,7 @@
 //! Two caches and DRAM, with the time that each line takes to come.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use crate::cache::{Cache, LINE, Level, Line};
 use crate::core::MemoryShape;
@@ -31,6 +32,8 @@ pub struct Memory {
     l1: Cache,
     l2: Cache,
     pages: Pages,
+    /// Addresses of the scratchpad, which is as fast as the first cache and is not cached.
+    scratchpad: Range<u64>,
     /// The cycles at which the second cache and DRAM can begin another line.
     l2_free: f64,
     dram_free: f64,
@@ -59,6 +62,7 @@ impl Memory {
             l1: Cache::new(shape.l1),
             l2: Cache::new(shape.l2),
             pages: Pages::default(),
+            scratchpad: 0..0,
             l2_free: 0.0,
             dram_free: 0.0,
             under_way: VecDeque::new(),
@@ -66,8 +70,16 @@ impl Memory {
         }
     }
 
+    /// From now on the scratchpad is at these addresses.
+    pub fn place_scratchpad(&mut self, addresses: Range<u64>) {
+        self.scratchpad = addresses;
+    }
+
     /// The line at `address`, at cycle `now`.
     pub fn access(&mut self, now: u64, address: u64, is_store: bool) -> Fill {
+        if self.scratchpad.contains(&address) {
+            return Fill { arrival: now, start: now, from: Level::L1 };
+        }
         let number = self.pages.line(address);
         if let Some(line) = self.l1.find(number) {
             line.is_dirty |= is_store;
@@ -171,6 +183,15 @@ mod tests {
         memory.empty();
         assert_eq!(memory.access(2000, 0x1000, false).from, Level::Dram);
         assert_eq!(memory.traffic, Traffic { l2_lines: 3, dram_lines: 2 });
+    }
+
+    #[test]
+    fn the_scratchpad_takes_no_lines() {
+        let mut memory = memory();
+        memory.place_scratchpad(0x1000..0x1080);
+        assert_eq!(memory.access(7, 0x107f, true), Fill { arrival: 7, start: 7, from: Level::L1 });
+        assert_eq!(memory.traffic, Traffic::default());
+        assert_eq!(memory.access(7, 0x1080, false).from, Level::Dram);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! cycles of the last region went. The program marks with
 //! `xori zero, zero, N`: 1 begins a region and 2 ends it, 3 empties the first cache and 4 both. QEMU knows no matrix
 //! instructions: after 5, with the address and the number of some in a0 and a1, `lui zero, I` stands for the one at index I.
+//! After 6 the scratchpad is at the address in a0, with the bytes in a1.
 
 #![cfg(all(target_os = "linux", not(test)))]
 
@@ -167,6 +168,11 @@ impl State {
                 let [address, count] = [10, 11].map(|number| read(self.registers.x[number]));
                 let bytes = read_memory(address, 4 * count as usize);
                 self.stand_ins = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+            },
+            // SAFETY: the caller's promise.
+            6 => unsafe {
+                let [address, bytes] = [10, 11].map(|number| read(self.registers.x[number]));
+                self.machine.place_scratchpad(address..address + bytes);
             },
             _ => (),
         }

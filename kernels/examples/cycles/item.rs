@@ -6,6 +6,7 @@ use kernels::rt::{Team, Worker};
 use kernels::tape::{Buffer, Io, Place, Step, Tape};
 
 use crate::mark;
+use crate::products::target;
 
 /// Where the operands are when the measured run begins.
 #[derive(Clone, Copy, PartialEq)]
@@ -113,6 +114,9 @@ impl Driver for Marked {
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
+        // As the plan has it: the scratch of a step that fits is in the scratchpad of its core.
+        let is_staged = scratch.len() <= target().tcm_bytes;
+        mark::scratchpad(if is_staged { scratch } else { &[] });
         mark::begin();
         let result = self.0.run(worker, io, scratch);
         mark::end();

@@ -26,6 +26,17 @@ pub fn empty_caches() {
     mark!(4);
 }
 
+/// Tells where the scratchpad is.
+pub fn scratchpad(block: &[u8]) {
+    #[cfg(target_arch = "riscv64")]
+    // SAFETY: as for `mark`.
+    unsafe {
+        std::arch::asm!("xori zero, zero, 6", in("a0") block.as_ptr(), in("a1") block.len(), options(nostack));
+    }
+    #[cfg(not(target_arch = "riscv64"))]
+    let _ = block;
+}
+
 /// Tells the instructions for which `lui zero, INDEX` stands.
 #[cfg(target_arch = "riscv64")]
 pub fn stand_ins(words: &[u32]) {

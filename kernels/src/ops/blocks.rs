@@ -13,7 +13,6 @@ use crate::pack::{PackLayout, Rows, panel_len};
 use crate::rt::Worker;
 use crate::select;
 use crate::table::{MatMulFamily, MatMulSpec, Variant};
-use crate::ukr::lines;
 use cuts::Cuts;
 use pack::pack;
 
@@ -80,7 +79,7 @@ impl<F: MatMulFamily> Blocks<F> {
         if k * n * size_of::<F::B>() <= self.cuts.stays {
             return self.rows();
         }
-        let rows = self.cuts.left / (k * size_of::<F::A>()).max(1);
+        let rows = self.cuts.left / (k * size_of::<F::A>() + self.panels() * self.columns() * size_of::<F::C>());
         (rows - rows % self.grain()).max(self.rows())
     }
 
@@ -137,10 +136,6 @@ impl<F: MatMulFamily> Blocks<F> {
             }
             let panel;
             (panel, rest) = rest.split_at_mut(panel_len(width, rows.k, self.spec().tile.k));
-            if let Some(worker) = worker {
-                // SAFETY: the numbers are all there, and are packed only now.
-                unsafe { lines::zero(worker.isa(), panel.as_mut_ptr(), [1, panel.len()], panel.len()) };
-            }
             pack(worker, rows.part(first, count), width, self.spec().tile.k, panel);
         }
     }

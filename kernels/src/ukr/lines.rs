@@ -73,7 +73,8 @@ pub(super) use ask;
 /// memory before all of them is written; does nothing where the core, which has `isa`, cannot, or the rows are not whole lines.
 ///
 /// # Safety
-/// The caller may write the columns of each row, and zero bytes are a number.
+/// The caller may write the columns of each row, and zero bytes are a number. The memory is main memory: others, as
+/// scratchpads, need not know the instruction.
 pub(crate) unsafe fn zero<T>(isa: Isa, y: *mut T, [rows, columns]: [usize; 2], stride: usize) {
     let (bytes, distance) = (columns * size_of::<T>(), stride * size_of::<T>());
     let are_lines = [y.addr(), bytes, distance].iter().all(|at| at.is_multiple_of(LINE));

@@ -16,7 +16,7 @@ pub(super) struct Cuts {
     pub turn: usize,
     /// Bytes of a constant right-hand side that stay in the second cache, from which other rows may read them again.
     pub stays: usize,
-    /// Bytes of rows that are packed together where it does not stay, and comes from memory for them.
+    /// Bytes of rows that are packed together where it does not stay, and comes from memory for them, and of their sums.
     pub left: usize,
 }
 
@@ -27,10 +27,10 @@ impl Cuts {
         match core {
             // The second cache gives a line in 2.5 cycles; what costs is the number of loads and stores.
             CoreKind::A100 => Self { right: 1 << 20, columns, rows, turn: rows, stays: 256 << 10, left: 192 << 10 },
-            // The second cache, of 512 KiB, gives a line in 25 cycles. The right-hand side takes a good third of the first one, of
-            // 32 KiB in four ways, and is read by one block of rows after the other, of which the next comes while one is
-            // multiplied. Packed rows take a third of the second, through which their sums and results go, too.
-            _ => Self { right: 12 << 10, columns, rows, turn: grain, stays: 0, left: 192 << 10 },
+            // The second cache, of 512 KiB, gives a line in 25 cycles. The right-hand side takes half of the first one, of
+            // 32 KiB in four ways, and is read by one block of rows after the other. Packed rows and their sums fit the
+            // scratchpad, of 128 KiB.
+            _ => Self { right: 16 << 10, columns, rows, turn: grain, stays: 0, left: 112 << 10 },
         }
     }
 }

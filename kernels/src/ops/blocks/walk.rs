@@ -5,12 +5,11 @@ use smallvec::SmallVec;
 use super::Blocks;
 use super::multiply::Call;
 use crate::driver::RunError;
-use crate::isa::Isa;
 use crate::pack::PackedWeights;
 use crate::rt::Worker;
 use crate::select;
 use crate::table::{Armed, MatMulFamily};
-use crate::ukr::{Ahead, lines, prefetch};
+use crate::ukr::{Ahead, prefetch};
 
 /// Bytes that a panel is asked for ahead where it is read only once.
 const LEAD: usize = 512;
@@ -19,7 +18,6 @@ const LEAD: usize = 512;
 pub(super) struct Walk<'a, F: MatMulFamily> {
     blocks: Blocks<F>,
     kernel: Armed<'a, F>,
-    isa: Isa,
     left: &'a [F::A],
     rows: usize,
     weights: &'a PackedWeights,
@@ -46,7 +44,7 @@ impl<'a, F: MatMulFamily> Walk<'a, F> {
         weights: &'a PackedWeights,
     ) -> Self {
         let (kernel, parts) = (select::arm(blocks.variant, worker), blocks.parts(rows, weights.k()));
-        Self { blocks, kernel, isa: worker.isa(), left, rows, weights, parts }
+        Self { blocks, kernel, left, rows, weights, parts }
     }
 
     pub fn pass(&self, panels: Range<usize>, part: usize) -> Result<Pass<'a, F>, RunError> {
@@ -92,11 +90,6 @@ impl<'a, F: MatMulFamily> Walk<'a, F> {
         for first in (0..self.rows).step_by(blocks.rows()) {
             let some = first..(first + blocks.rows()).min(self.rows);
             let tile = &mut sums[if self.parts > 1 { first * width } else { 0 }..];
-            if self.parts > 1 && pass.part == 0 {
-                let numbers = blocks.tile_rows(some.len()) * width;
-                // SAFETY: so many numbers are there, which are written before they are read.
-                unsafe { lines::zero(self.isa, tile[..numbers].as_mut_ptr(), [1, numbers], numbers) };
-            }
             for turn in some.clone().step_by(blocks.turn()) {
                 self.turn(passes, turn..(turn + blocks.turn()).min(some.end), &mut tile[(turn - first) * width..]);
             }
