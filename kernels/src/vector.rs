@@ -1,6 +1,7 @@
 //! Loops over contiguous numbers, by the vectors of the worker's core where a micro-kernel is in the table. `None` and `false`
 //! mean that the core has none, and that the caller is to run its portable form.
 
+mod columns;
 mod elementwise;
 mod halves;
 mod nbits;
@@ -16,6 +17,7 @@ use crate::table::{
 };
 use crate::ukr::{convert_f16_f32, convert_f32_f16, quantize_f32_u8, rescale_i32_f32, transpose};
 
+pub(crate) use columns::{COLUMNS, STEP, SoftmaxColumns};
 pub(crate) use elementwise::{Binary, Compare, Select, Unary};
 pub(crate) use halves::{Groups, pack_halves, power_of_two};
 pub(crate) use nbits::{dequantize, quantize_groups, unpack};

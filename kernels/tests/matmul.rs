@@ -27,7 +27,8 @@ fn check<F: MatMulFamily, R>(
     R: std::fmt::Debug,
 {
     let (tile, block, panel) = (variant.spec.tile, variant.spec.block, variant.spec.layout.panel());
-    for rows in (tile.m..=block.m).step_by(tile.m) {
+    let beyond = (tile.m == 1).then_some(2 * block.m + 1);
+    for rows in (tile.m..=block.m).step_by(tile.m).chain(beyond) {
         for k_groups in [0, 1, 2, 3, 7, 8, 9, 16, 33] {
             let k = k_groups * tile.k;
             let a: Vec<F::A> = sequence(rows * k, 1).map(&numbers.0).collect();

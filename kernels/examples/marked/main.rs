@@ -7,8 +7,10 @@ mod few_bits;
 
 use kernels::isa::{Engine, Isa, isa_of_this_thread};
 use kernels::table::*;
-use kernels::ukr::{Ahead, MatMulArgs, binary_f32, convert_f16_f32, convert_f32_f16, exp_sum_f32, normalize_f32};
-use kernels::ukr::{quantize_f32_u8, reduce_f32, rescale_i32_f32, rotate_f32, transpose, unary_f32};
+use kernels::ukr::{Ahead, MatMulArgs, binary_f32, column_max_f32, convert_f16_f32, convert_f32_f16, exp_columns_f32};
+use kernels::ukr::{
+    exp_sum_f32, normalize_f32, quantize_f32_u8, reduce_f32, rescale_i32_f32, rotate_f32, transpose, unary_f32,
+};
 
 /// Depths of matrix products.
 const DEPTHS: [usize; 2] = [64, 512];
@@ -110,6 +112,7 @@ fn vectors() {
     let (mut bytes, mut halves, mut sum, mut result) = (vec![0; LEN], vec![half::f16::ZERO; LEN], 0.0, [0.0; 2]);
     let (numbers, mut results, integers) = (vec![0.5f32; LEN], vec![0.0f32; LEN], vec![1; LEN]);
     let (x, y, len) = (numbers.as_ptr(), results.as_mut_ptr(), LEN);
+    let mut totals = [0.0; exp_columns_f32::COLUMNS];
     let (sums, b_zero_points) = (integers.as_ptr(), std::ptr::null());
     let rescale = rescale_i32_f32::Args {
         sums,
@@ -136,6 +139,8 @@ fn vectors() {
         each(REDUCE_F32, reduce_f32::Args { x, len, shift: 0.0, result: &mut result });
         each(ROTATE_F32, rotate_f32::Args { x, y, cos: x, sin: x, pairs: LEN / 2, rows: 1, x_stride: 0, y_stride: 0 });
         each(EXP_SUM_F32, exp_sum_f32::Args { x, y, len, shift: 1.0, sum: &mut sum });
+        each(COLUMN_MAX_F32, column_max_f32::Args { x, rows: LEN / column_max_f32::COLUMNS, max: y });
+        each(EXP_COLUMNS_F32, exp_columns_f32::Args { x, y, len, shifts: x, sums: totals.as_mut_ptr() });
         each(NORMALIZE_F32, normalize);
         each(QUANTIZE_F32_U8, quantize_f32_u8::Args { x, y: byte, len, scale: 0.1, zero_point: 128, flip: 0 });
         each(RESCALE_I32_F32, rescale);

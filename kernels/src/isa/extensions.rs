@@ -51,6 +51,7 @@ impl Needs {
     /// Vectors of any length that the application profiles allow.
     pub const RVV: Self = Self { engine: Engine::Rvv, vlen: 128..=65_536, f16: false };
     pub const RVV_256: Self = Self { vlen: 256..=256, ..Self::RVV };
+    pub const RVV_256_TO_1024: Self = Self { vlen: 256..=1024, ..Self::RVV };
     pub const RVV_1024: Self = Self { vlen: 1024..=1024, ..Self::RVV };
     /// Vectors of f16, of any length.
     pub const ZVFH: Self = Self { f16: true, ..Self::RVV };
@@ -84,7 +85,11 @@ impl fmt::Display for Needs {
             Engine::Ime2 => "IME2",
         })?;
         let (least, most) = (self.vlen.start(), self.vlen.end());
-        if least == most { write!(f, ", VLEN {least}") } else { write!(f, ", VLEN {least} or more") }
+        match (least, most) {
+            _ if least == most => write!(f, ", VLEN {least}"),
+            _ if self.vlen == Self::RVV_256_TO_1024.vlen => write!(f, ", VLEN {least} to {most}"),
+            _ => write!(f, ", VLEN {least} or more"),
+        }
     }
 }
 

@@ -140,6 +140,13 @@ impl<F: MatMulFamily> Blocks<F> {
         }
     }
 
+    /// Packs rows of the left-hand side as one block, whatever their number, which only kernels with tiles of one row by one number
+    /// take: a row for each number of the depth.
+    pub fn pack_block(self, worker: &Worker<'_>, rows: Rows<'_, F::A>, packed: &mut [F::A]) {
+        debug_assert_eq!([self.spec().tile.m, self.spec().tile.k], [1, 1]);
+        pack(Some(worker), rows, rows.rows, 1, packed);
+    }
+
     /// Packs up to [`Blocks::columns`] columns of the right-hand side, which `columns` has as rows.
     pub fn pack_right(self, worker: Option<&Worker<'_>>, columns: Rows<'_, F::B>, panel: &mut [F::B]) {
         pack(worker, columns, self.columns(), self.spec().tile.k, &mut panel[..self.panel_len(columns.k)]);

@@ -3,11 +3,13 @@
 use super::{Variant, riscv};
 use crate::isa::Needs;
 use crate::ukr::binary_f32::{self, BinaryF32};
+use crate::ukr::column_max_f32::ColumnMaxF32;
 use crate::ukr::compare_f32::{CompareF32, Relation};
 use crate::ukr::convert_f16_f32::ConvertF16F32;
 use crate::ukr::convert_f32_f16::ConvertF32F16;
 use crate::ukr::dequantize_i8_f32::DequantizeI8F32;
 use crate::ukr::dequantize_nbits_f16::DequantizeNBitsF16;
+use crate::ukr::exp_columns_f32::ExpColumnsF32;
 use crate::ukr::exp_sum_f32::ExpSumF32;
 use crate::ukr::normalize_f32::NormalizeF32;
 use crate::ukr::pack_f32_f16::PackF32F16;
@@ -161,6 +163,12 @@ pub static REDUCE_F32: &[Variant<ReduceF32>] = &[
 
 pub static EXP_SUM_F32: &[Variant<ExpSumF32>] =
     &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(exp_sum_f32::rvv::run) }];
+
+pub static COLUMN_MAX_F32: &[Variant<ColumnMaxF32>] =
+    &[Variant { name: "rvv", needs: Needs::RVV_256_TO_1024, spec: (), run: riscv!(column_max_f32::rvv::run) }];
+
+pub static EXP_COLUMNS_F32: &[Variant<ExpColumnsF32>] =
+    &[Variant { name: "rvv", needs: Needs::RVV_256_TO_1024, spec: (), run: riscv!(exp_columns_f32::rvv::run) }];
 
 pub static NORMALIZE_F32: &[Variant<NormalizeF32>] =
     &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(normalize_f32::rvv::run) }];

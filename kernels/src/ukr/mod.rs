@@ -4,6 +4,7 @@
 pub mod binary_f32;
 #[cfg(target_arch = "riscv64")]
 mod broadcast;
+pub mod column_max_f32;
 pub mod compare_f32;
 pub mod convert_f16_f32;
 pub mod convert_f32_f16;
@@ -11,6 +12,7 @@ pub mod dequantize_i8_f32;
 pub mod dequantize_nbits_f16;
 #[cfg(target_arch = "riscv64")]
 mod dot;
+pub mod exp_columns_f32;
 pub mod exp_sum_f32;
 #[cfg(target_arch = "riscv64")]
 mod ime2;
@@ -47,8 +49,8 @@ pub(crate) use lines::prefetch;
 
 /// One block of a matrix product `C = A x B`: some rows by one panel of columns, both sides packed.
 ///
-/// With the tile `m x n x k` of the variant, `p` columns in a panel of its layout and `rows` a multiple of `m` up to that of
-/// its block, at least one:
+/// With the tile `m x n x k` of the variant, `p` columns in a panel of its layout and `rows` a multiple of `m`, at least one, and up to
+/// that of its block unless `m` is 1:
 ///
 /// - `A` is `[k_groups][rows][k]`, `B` is `[k_groups][p][k]`, both without gaps. `k_groups` may be 0.
 /// - `C` is row-major; `rows` rows of `p` numbers are written, or added to when `accumulate` is set.

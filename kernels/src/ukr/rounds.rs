@@ -51,6 +51,20 @@ macro_rules! fold {
     };
 }
 
+/// Folds the lanes of four registers, `t0` in all, into the 32 of a row, by `$op`; the numbers are those of the second half of four and
+/// of two registers. The vector length is then that of a row.
+macro_rules! fold_columns {
+    ($op:literal, $to:literal, $two:literal, $one:literal) => {
+        concat!(
+            "li t1, 32\nbeq t0, t1, 5f\n",
+            halve!($op, "e32", "m2", $to, $two),
+            "beq t0, t1, 5f\n",
+            halve!($op, "e32", "m1", $to, $one),
+            "5:\nvsetvli zero, t1, e32, m4, ta, ma\n",
+        )
+    };
+}
+
 /// Bytes of a vector register.
 pub(super) fn register_bytes() -> usize {
     let bytes;
@@ -59,4 +73,4 @@ pub(super) fn register_bytes() -> usize {
     bytes
 }
 
-pub(super) use {first, fold, halve, next};
+pub(super) use {first, fold, fold_columns, halve, next};

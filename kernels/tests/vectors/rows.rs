@@ -1,8 +1,9 @@
 //! What rows become on the way through a softmax or a normalisation.
 
-use kernels::table::{EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32};
+use kernels::table::{COLUMN_MAX_F32, EXP_COLUMNS_F32, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32};
+use kernels::ukr::column_max_f32::{self, COLUMNS, STEP};
 use kernels::ukr::reduce_f32::Reduction;
-use kernels::ukr::{exp_sum_f32, normalize_f32, reduce_f32};
+use kernels::ukr::{exp_columns_f32, exp_sum_f32, normalize_f32, reduce_f32};
 
 use crate::grid::{Guarded, call, each};
 use crate::{lengths, numbers, ulps};
@@ -77,6 +78,69 @@ fn exponentials_and_their_sum() {
             // SAFETY: both buffers have two numbers.
             unsafe { call(run, &args) };
             assert!(y[0].is_nan() && sum.is_nan(), "{x:?} gave {y:?}, {sum}");
+        }
+    });
+}
+
+/// A number of rows of columns, of which column `c` grows with `c` from about -8 on.
+fn columns(rows: usize, seed: u32) -> Vec<f32> {
+    let numbers = numbers(rows * COLUMNS, seed).into_iter().enumerate();
+    numbers.map(|(index, x)| x + (index % COLUMNS) as f32 / 2.0 - 8.0).collect()
+}
+
+#[test]
+fn largest_numbers_of_columns() {
+    each(COLUMN_MAX_F32, |_, run| {
+        for (rows, edge) in
+            [4, 8, 12, 16, 20, 84].into_iter().flat_map(|rows| Guarded::<u8>::EDGES.map(|edge| (rows, edge)))
+        {
+            let mut x = columns(rows, 4);
+            x[5] = f32::NAN;
+            (0..rows).for_each(|row| x[row * COLUMNS + 6] = f32::NEG_INFINITY);
+            x[(rows - 1) * COLUMNS + 7] = f32::INFINITY;
+            let before: Vec<f32> = (0..COLUMNS).map(|c| [f32::NEG_INFINITY, 0.5 * c as f32 - 8.0][c % 2]).collect();
+            let (given, mut max) = (Guarded::new(&x, edge), Guarded::new(&before, edge));
+            // SAFETY: the buffers have `rows` rows, and one.
+            unsafe { call(run, &column_max_f32::Args { x: given.as_ptr(), rows, max: max.as_mut_ptr() }) };
+            for (column, &max) in max.iter().enumerate() {
+                let expected = (0..rows).map(|row| x[row * COLUMNS + column]).fold(before[column], f32::max);
+                assert_eq!(max, expected, "column {column} of {rows} rows");
+            }
+        }
+    });
+}
+
+#[test]
+fn exponentials_of_columns_and_their_sums() {
+    each(EXP_COLUMNS_F32, |_, run| {
+        for (rows, edge) in
+            [4, 8, 12, 16, 20, 84].into_iter().flat_map(|rows| Guarded::<u8>::EDGES.map(|edge| (rows, edge)))
+        {
+            let mut x = columns(rows, 9);
+            x[5] = f32::NAN;
+            x[6] = f32::NEG_INFINITY;
+            let shifts: Vec<f32> = (0..STEP * COLUMNS).map(|c| (c % COLUMNS) as f32 / 2.0 - 9.0).collect();
+            let (given, shifts) = (Guarded::new(&x, edge), Guarded::new(&shifts, edge));
+            let (mut y, mut sums) = (Guarded::new(&vec![7.0; x.len()], edge), Guarded::new(&[7.0; COLUMNS], edge));
+            let (len, sums_at) = (x.len(), sums.as_mut_ptr());
+            let args = exp_columns_f32::Args {
+                x: given.as_ptr(),
+                y: y.as_mut_ptr(),
+                len,
+                shifts: shifts.as_ptr(),
+                sums: sums_at,
+            };
+            // SAFETY: the buffers have `len` numbers, those of four rows, and of one.
+            unsafe { call(run, &args) };
+            let wanted: Vec<f64> =
+                x.iter().enumerate().map(|(at, &x)| (f64::from(x) - f64::from(shifts[at % COLUMNS])).exp()).collect();
+            assert!(y.iter().zip(&wanted).all(|(&y, &wanted)| ulps(y, wanted) <= 2.0));
+            for (column, &sum) in sums.iter().enumerate() {
+                let total: f64 = (0..rows).map(|row| wanted[row * COLUMNS + column]).sum();
+                // Each number may err by two units, and each addition rounds.
+                let close = (f64::from(sum) - total).abs() <= total * f64::from(f32::EPSILON) * (2.0 + rows as f64);
+                assert!(close || (sum.is_nan() && column == 5), "column {column} of {rows} rows: {sum}, not {total}");
+            }
         }
     });
 }

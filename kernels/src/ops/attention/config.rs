@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::isa::Target;
+use crate::isa::{CoreKind, Target};
 use crate::ops::blocks::Blocks;
 use crate::select;
 
@@ -36,6 +36,7 @@ impl Attention {
             undefined_row: UndefinedRow::Nan,
             rounds: false,
             has_matrix_of_halves: false,
+            room: 0,
             parts: 1,
             operands: 3,
             blocks: None,
@@ -46,6 +47,7 @@ impl Attention {
     pub fn on(mut self, target: &Target) -> Self {
         self.blocks = Blocks::new(target.core, select::f32_layout(target));
         self.has_matrix_of_halves = target.core.isa().ime2;
+        self.room = if target.core == CoreKind::A100 { 376 << 10 } else { 124 << 10 };
         self
     }
 

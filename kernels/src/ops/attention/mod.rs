@@ -84,6 +84,8 @@ pub struct Attention {
     /// Whether operands and weights may be rounded to f16.
     rounds: bool,
     has_matrix_of_halves: bool,
+    /// Bytes of scratch for which a chip's scratchpad, or the second cache, has room.
+    room: usize,
     /// Ranks that share the keys of a tile.
     parts: usize,
     operands: usize,

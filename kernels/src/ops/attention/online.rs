@@ -11,7 +11,11 @@ use crate::rt::Worker;
 use crate::ukr::binary_f32::Function;
 use crate::ukr::reduce_f32::Reduction;
 use crate::ukr::unary_f32;
-use crate::vector;
+use crate::vector::{self, COLUMNS, SoftmaxColumns};
+
+/// How far a score may be above what is subtracted from it. As long as none is further above, sums stay as they are; that weights are
+/// up to `e^8` then costs them no digits.
+pub(super) const SLACK: f32 = 8.0;
 
 /// Folds a block of scores into the running softmax of each row.
 pub(super) struct Fold<'a> {
@@ -115,6 +119,33 @@ fn exp_minus<I: Isa>(isa: I, row: &mut [f32], base: f32) -> f32 {
         |x| Exp::apply(isa, ops.sub(x, base)),
     );
     ops.sum(sum) + tail.iter().sum::<f32>()
+}
+
+/// The largest of `max` and of the numbers of each column of rows of [`COLUMNS`]; NaN is passed over.
+pub(super) fn columns_max(worker: &Worker<'_>, scores: &[f32], mut max: [f32; COLUMNS]) -> [f32; COLUMNS] {
+    match SoftmaxColumns::new(worker) {
+        Some(columns) => columns.max(scores, &mut max),
+        None => {
+            let rows = scores.as_chunks::<COLUMNS>().0;
+            rows.iter().for_each(|row| max.iter_mut().zip(row).for_each(|(max, x)| *max = max.max(*x)));
+        }
+    }
+    max
+}
+
+/// Replaces each `x` of such rows by `exp(x - base)`, with a base for each column, and returns the sums.
+pub(super) fn columns_exp(worker: &Worker<'_>, scores: &mut [f32], base: [f32; COLUMNS]) -> [f32; COLUMNS] {
+    if let Some(columns) = SoftmaxColumns::new(worker) {
+        return columns.exp(scores, base);
+    }
+    let mut sums = [0.0; COLUMNS];
+    for row in scores.as_chunks_mut::<COLUMNS>().0 {
+        for ((x, sum), base) in row.iter_mut().zip(&mut sums).zip(base) {
+            *x = (*x - base).exp();
+            *sum += *x;
+        }
+    }
+    sums
 }
 
 /// `out = acc / sum`, or what `undefined` says where the softmax has no value. A sink is one more score, without a value.

@@ -1,11 +1,14 @@
 use std::fmt;
+use std::iter::StepBy;
+use std::slice;
 
 use super::Attention;
 use super::online::finite_base;
-use super::tile::Tile;
+use super::tile::{Tile, Unit};
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::vector::COLUMNS;
 
 /// How far scores have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,16 +57,14 @@ impl Driver for Scores {
                 let (head, query) = unit.row(row);
                 ((unit.batch * d.heads + head) * d.queries + query) * d.keys
             };
-            tile.gather_queries(&unit);
             for start in (0..d.keys).step_by(block) {
                 let cols = block.min(d.keys - start);
-                tile.score(&unit, start, cols, self.stage)?;
-                let rows = tile.scores.chunks_exact(self.attention.pitch(cols)).take(unit.rows());
-                for (row, scores) in rows.enumerate() {
+                tile.each_score(&unit, (start, cols), self.stage, |row, scores| {
                     let at = row_at(row) + start;
                     // SAFETY: rows are disjoint, and each unit belongs to one rank.
-                    unsafe { io.output::<f32>(0).range(at..at + cols) }.copy_from_slice(&scores[..cols]);
-                }
+                    let out = unsafe { io.output::<f32>(0).range(at..at + cols) };
+                    out.iter_mut().zip(scores).for_each(|(out, score)| *out = *score);
+                })?;
             }
             if self.stage == ScoreStage::Weights {
                 // SAFETY: as above.
@@ -71,6 +72,33 @@ impl Driver for Scores {
                 rows.for_each(softmax);
             }
         }
+        Ok(())
+    }
+}
+
+impl Tile<'_> {
+    /// Gives `store` the scores of each row for the keys `start..start + cols`.
+    fn each_score(
+        &mut self,
+        unit: &Unit,
+        (start, cols): (usize, usize),
+        stage: ScoreStage,
+        mut store: impl FnMut(usize, StepBy<slice::Iter<'_, f32>>),
+    ) -> Result<(), RunError> {
+        if self.chip.is_some() {
+            self.pack_queries(unit);
+            self.pack_keys(unit, (start, cols));
+            for first in (0..unit.rows()).step_by(COLUMNS) {
+                self.score_panel(unit, first, (start, cols), stage);
+                let columns = 0..COLUMNS.min(unit.rows() - first);
+                columns.for_each(|column| store(first + column, self.scores[column..].iter().step_by(COLUMNS)));
+            }
+            return Ok(());
+        }
+        self.gather_queries(unit);
+        self.score(unit, start, cols, stage)?;
+        let rows = self.scores.chunks_exact(self.attention.pitch(cols)).take(unit.rows());
+        rows.enumerate().for_each(|(row, scores)| store(row, scores.iter().step_by(1)));
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use crate::mem::Scratch;
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::ukr::binary_f32::Function;
-use crate::vector;
+use crate::vector::{self, COLUMNS, STEP};
 
 /// The query rows of a tile: `queries` from position `first` on of each of `heads` heads that share keys and values, and
 /// the keys that they are to see.
@@ -44,15 +44,15 @@ impl Unit {
 
 /// The operands of a run and one rank's scratch.
 pub(super) struct Tile<'a> {
-    attention: &'a Attention,
-    worker: &'a Worker<'a>,
-    q: &'a [f32],
-    k: Operand<'a>,
-    v: Operand<'a>,
-    biases: SmallVec<[(Strided, &'a [f32]); 2]>,
+    pub attention: &'a Attention,
+    pub worker: &'a Worker<'a>,
+    pub q: &'a [f32],
+    pub k: Operand<'a>,
+    pub v: Operand<'a>,
+    pub biases: SmallVec<[(Strided, &'a [f32]); 2]>,
     /// The query rows, one after the other.
     queries: &'a mut [f32],
-    /// Rows are [`Attention::pitch`] apart.
+    /// Rows are [`Attention::pitch`] apart, or have a panel's columns for each key.
     pub scores: &'a mut [f32],
     /// A block of keys or values of a cache that is not in f32.
     stage: &'a mut [f32],
@@ -60,16 +60,20 @@ pub(super) struct Tile<'a> {
     pub max: &'a mut [f32],
     pub sum: &'a mut [f32],
     /// What multiplies where it is not the host's engine.
-    chip: Option<Chip<'a>>,
+    pub chip: Option<Chip<'a>>,
 }
 
 impl<'a> Tile<'a> {
     /// Elements of the parts of [`Tile`] that are scratch, in their order.
     fn parts(attention: &Attention) -> [usize; 6] {
         let d = &attention.dims;
+        let keys = attention.most_keys();
+        if attention.packed_blocks().is_some() {
+            let rows = attention.padded_rows();
+            return [0, keys.next_multiple_of(STEP) * COLUMNS, 0, rows * d.value_head, rows, rows];
+        }
         // A lone row counts twice: see `gemm`.
         let rows = attention.tile_rows().max(2);
-        let keys = attention.most_keys();
         let staged = attention.k.is_staged() || attention.v.is_staged() || attention.multiplies_halves();
         let stage = if staged { keys * d.head.max(d.value_head) } else { 0 };
         [rows * d.head, rows * attention.pitch(keys), stage, rows * d.value_head, rows, rows]
@@ -77,8 +81,7 @@ impl<'a> Tile<'a> {
 
     /// Elements of the parts of [`Chip`].
     fn chip_parts(attention: &Attention) -> [usize; 4] {
-        let parts = |blocks| Chip::parts(blocks, attention, attention.tile_rows(), attention.most_keys());
-        attention.packed_blocks().map_or([0; 4], parts)
+        attention.packed_blocks().map_or([0; 4], |_| Chip::parts(attention))
     }
 
     /// Bytes of scratch.
@@ -110,10 +113,13 @@ impl<'a> Tile<'a> {
 
     /// Leaves in `max`, `sum` and `acc` what the unit's keys contribute to its rows.
     pub fn run(&mut self, unit: &Unit) -> Result<(), RunError> {
-        let rows = unit.rows();
-        self.max[..rows].fill(f32::NEG_INFINITY);
-        self.sum[..rows].fill(0.0);
-        self.acc[..rows * self.attention.dims.value_head].fill(0.0);
+        self.max.fill(f32::NEG_INFINITY);
+        self.sum.fill(0.0);
+        self.acc.fill(0.0);
+        if self.chip.is_some() {
+            self.run_panels(unit);
+            return Ok(());
+        }
         self.gather_queries(unit);
         let block = self.attention.block_keys();
         for start in unit.keys.clone().step_by(block) {
@@ -132,11 +138,6 @@ impl<'a> Tile<'a> {
                 _ => to.iter_mut().enumerate().for_each(|(col, x)| *x = self.q[from + col * at.col]),
             }
         }
-        if let Some(chip) = &mut self.chip {
-            let queries = &mut self.queries[..unit.rows() * width];
-            online::scale(self.worker, queries, self.attention.scale);
-            chip.take_queries(self.worker, queries, [unit.rows(), width]);
-        }
     }
 
     /// Folds the keys `start..start + cols` into the rows.
@@ -153,7 +154,7 @@ impl<'a> Tile<'a> {
 
     /// `acc += scores . v` for the keys `start..start + cols`.
     fn add_values(&mut self, unit: &Unit, start: usize, cols: usize) -> Result<(), RunError> {
-        let Self { attention, worker, v, scores, stage, acc, chip, .. } = self;
+        let Self { attention, worker, v, scores, stage, acc, .. } = self;
         let (rows, width, pitch) = (unit.rows(), attention.dims.value_head, attention.pitch(cols));
         let (scores, acc) = (&scores[..rows * pitch], &mut acc[..rows * width]);
         if attention.streams() {
@@ -171,10 +172,6 @@ impl<'a> Tile<'a> {
             return Ok(());
         }
         let v = v.block(worker, unit, width, start, cols, stage);
-        if let Some(chip) = chip {
-            chip.add_values(worker, &v, [rows, cols, width], (scores, pitch), acc);
-            return Ok(());
-        }
         gemm(self.acc, self.scores, [rows, cols], v.matrix([cols, width]), 1.0, 1.0)
     }
 
@@ -212,7 +209,7 @@ impl<'a> Tile<'a> {
 
     /// `scores = scale * q . k` for the keys `start..start + cols`.
     fn products(&mut self, unit: &Unit, start: usize, cols: usize) -> Result<(), RunError> {
-        let Self { attention, worker, queries, k, scores, stage, chip, .. } = self;
+        let Self { attention, worker, queries, k, scores, stage, .. } = self;
         let (rows, width, pitch) = (unit.rows(), attention.dims.head, attention.pitch(cols));
         if attention.streams() {
             let (q, scores, scale) = (&queries[..rows * width], &mut scores[..rows * pitch], attention.scale);
@@ -230,10 +227,6 @@ impl<'a> Tile<'a> {
             return Ok(());
         }
         let k = k.block(worker, unit, width, start, cols, stage);
-        if let Some(chip) = chip {
-            chip.score(worker, &k, [rows, width, cols], scores, pitch);
-            return Ok(());
-        }
         let k = Block { strides: [k.strides[1], k.strides[0]], ..k };
         gemm(self.scores, self.queries, [rows, width], k.matrix([width, cols]), attention.scale, 0.0)
     }

@@ -85,6 +85,25 @@ impl<F: MatMulFamily> Blocks<F> {
         }
     }
 
+    /// `c = left x panel`, or added to `c`, for rows that [`Blocks::pack_block`] packed.
+    ///
+    /// # Panics
+    /// When an operand is too short.
+    pub fn multiply_block(
+        self,
+        worker: &Worker<'_>,
+        left: &[F::A],
+        panel: &[F::B],
+        [rows, k]: [usize; 2],
+        c: &mut [F::C],
+        accumulate: bool,
+    ) {
+        if rows > 0 {
+            let call = Call { rows, groups: k, block: left, panel, accumulate, ahead: Ahead::NONE };
+            self.call(&select::arm(self.variant, worker), &call, c, self.columns());
+        }
+    }
+
     /// Groups of a depth.
     pub(super) fn groups(self, k: usize) -> usize {
         k.div_ceil(self.spec().tile.k)
