@@ -74,19 +74,11 @@ impl<F: MatMulFamily> Blocks<F> {
         self.cuts.rows
     }
 
-    /// Rows that are packed and multiplied with every panel of constant weights of `[k, n]` before the next rows.
-    pub fn rows_of(self, [k, n]: [usize; 2]) -> usize {
-        if k * n * size_of::<F::B>() <= self.cuts.stays {
-            return self.rows();
-        }
-        let rows = self.cuts.left / (k * size_of::<F::A>() + self.panels() * self.columns() * size_of::<F::C>());
-        (rows - rows % self.grain()).max(self.rows())
-    }
-
-    /// Rows that read a panel in turn.
-    #[inline]
-    fn turn(self) -> usize {
-        self.cuts.turn
+    /// Of `m` rows of `k` numbers, those that are packed and multiplied with every constant panel before the next rows.
+    pub fn rows_of(self, m: usize, k: usize) -> usize {
+        let of_row = k * size_of::<F::A>() + self.panels() * self.columns() * size_of::<F::C>();
+        let times = m.div_ceil((self.cuts.left / of_row).max(self.rows())).max(1);
+        m.div_ceil(times).next_multiple_of(self.grain()).min(m)
     }
 
     /// Panels whose products stand side by side in a tile.
@@ -94,19 +86,14 @@ impl<F: MatMulFamily> Blocks<F> {
         (self.cuts.columns / self.columns()).max(1)
     }
 
-    /// Parts of a depth for `rows` rows, which are summed one after the other. Where all rows have their turn at once, a panel is
-    /// read only once.
+    /// Parts of a depth for `rows` rows, which are summed one after the other. A panel that is read only once need not stay.
     fn parts(self, rows: usize, k: usize) -> usize {
-        if rows <= self.turn() {
-            return 1;
-        }
-        let depth = self.cuts.right / (self.panels() * self.columns() * size_of::<F::B>());
-        k.div_ceil(depth).max(1)
+        let depth = self.cuts.panel / (self.columns() * size_of::<F::B>());
+        if rows <= self.grain() { 1 } else { k.div_ceil(depth).max(1) }
     }
 
     /// Numbers that [`Blocks::multiply_panels`] needs for up to `rows` rows.
-    pub fn sums_len(self, rows: usize, k: usize) -> usize {
-        let rows = if self.parts(rows, k) > 1 { rows } else { rows.min(self.rows()) };
+    pub fn sums_len(self, rows: usize) -> usize {
         self.tile_rows(rows) * self.panels() * self.columns()
     }
 

@@ -1,4 +1,3 @@
-use std::mem;
 use std::ops::Range;
 
 use super::Blocks;
@@ -21,8 +20,8 @@ pub(super) struct Call<'a, F: MatMulFamily> {
 }
 
 impl<F: MatMulFamily> Blocks<F> {
-    /// `left x weights` for the columns of `panels`, [`Blocks::panels`] of them after the other. Their sums are ready for some rows
-    /// after the other: `finish` is told which panels and rows, and gets as many numbers in a row as the panels have columns.
+    /// `left x weights` for the columns of `panels`. Those of some panels after the other are ready: `finish` is told which, and
+    /// gets the sums of all rows, as many numbers in a row as the panels have columns.
     ///
     /// # Errors
     /// Weights of another layout.
@@ -35,19 +34,17 @@ impl<F: MatMulFamily> Blocks<F> {
         (left, rows): (&[F::A], usize),
         (weights, panels): (&PackedWeights, Range<usize>),
         sums: &mut [F::C],
-        mut finish: impl FnMut(Range<usize>, Range<usize>, &mut [F::C]),
+        mut finish: impl FnMut(Range<usize>, &mut [F::C]),
     ) -> Result<(), RunError> {
         let walk = Walk::new(self, worker, (left, rows), weights);
-        let from = |first: usize| first..(first + self.panels()).min(panels.end);
-        let mut next = walk.pass(from(panels.start), 0)?;
         for first in panels.clone().step_by(self.panels()) {
-            let now = from(first);
-            for part in 0..walk.parts {
-                let (panels, following) =
-                    if part + 1 < walk.parts { (now.clone(), part + 1) } else { (from(now.end), 0) };
-                let pass = mem::replace(&mut next, walk.pass(panels, following)?);
-                walk.run([&pass, &next], sums, |rows, sums| finish(now.clone(), rows, sums));
+            let some = first..(first + self.panels()).min(panels.end);
+            let width = some.len() * self.columns();
+            for (at, panel) in some.clone().enumerate() {
+                let next = (panel + 1 < panels.end).then_some(panel + 1);
+                walk.run((panel, next), &mut sums[at * self.columns()..], width)?;
             }
+            finish(some, &mut sums[..self.tile_rows(rows) * width]);
         }
         Ok(())
     }

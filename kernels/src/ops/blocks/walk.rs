@@ -1,7 +1,5 @@
 use std::ops::Range;
 
-use smallvec::SmallVec;
-
 use super::Blocks;
 use super::multiply::Call;
 use crate::driver::RunError;
@@ -21,19 +19,18 @@ pub(super) struct Walk<'a, F: MatMulFamily> {
     left: &'a [F::A],
     rows: usize,
     weights: &'a PackedWeights,
-    pub parts: usize,
+    parts: usize,
+    /// Groups of the whole depth.
+    groups: usize,
 }
 
-/// Some panels with a part of the depth, which all rows are multiplied with.
-pub(super) struct Pass<'a, F: MatMulFamily> {
-    part: usize,
-    /// Groups of the depth before the part, in it, and in all.
-    groups: [usize; 3],
-    panels: SmallVec<[&'a [F::B]; 4]>,
-    /// What the next pass asks for with each block: numbers of a panel.
-    share: usize,
-    /// Bytes of the left-hand side that are asked for with each group.
-    pace: usize,
+/// A part of a panel's depth, which all rows are multiplied with.
+struct Pass<'a, F: MatMulFamily> {
+    /// The groups of the part.
+    groups: Range<usize>,
+    panel: &'a [F::B],
+    /// The part after it, which is asked for meanwhile.
+    next: &'a [F::B],
 }
 
 impl<'a, F: MatMulFamily> Walk<'a, F> {
@@ -43,100 +40,66 @@ impl<'a, F: MatMulFamily> Walk<'a, F> {
         (left, rows): (&'a [F::A], usize),
         weights: &'a PackedWeights,
     ) -> Self {
-        let (kernel, parts) = (select::arm(blocks.variant, worker), blocks.parts(rows, weights.k()));
-        Self { blocks, kernel, left, rows, weights, parts }
+        let k = weights.k();
+        let (kernel, parts, groups) = (select::arm(blocks.variant, worker), blocks.parts(rows, k), blocks.groups(k));
+        Self { blocks, kernel, left, rows, weights, parts, groups }
     }
 
-    pub fn pass(&self, panels: Range<usize>, part: usize) -> Result<Pass<'a, F>, RunError> {
-        let (blocks, all) = (self.blocks, self.blocks.groups(self.weights.k()));
-        let [start, end] = [part, part + 1].map(|part| all * part / self.parts);
-        let step = blocks.columns() * blocks.spec().tile.k;
-        let panel = |index| -> Result<&'a [F::B], RunError> {
-            let panel: &[F::B] = self.weights.panel(blocks.layout(), index)?;
-            Ok(&panel[start * step..end * step])
-        };
-        let panels = panels.map(panel).collect::<Result<SmallVec<_>, _>>()?;
-        let of_block = blocks.grain() * blocks.spec().tile.k * size_of::<F::A>();
-        let pace = if self.are_few() { step * size_of::<F::B>() } else { of_block.div_ceil(panels.len().max(1)) };
-        let share = ((end - start) * step).div_ceil(self.rows.div_ceil(blocks.grain()).max(1));
-        Ok(Pass { part, groups: [start, end - start, all], panels, share, pace })
-    }
-
-    /// Whether all rows have their turn at once, so that panels need not stay.
-    fn are_few(&self) -> bool {
-        self.rows <= self.blocks.turn()
-    }
-
-    /// Rows of the block that begins with `row`, those of its tiles' padding included.
-    fn rows_at(&self, row: usize) -> usize {
-        let grain = self.blocks.grain();
-        if row + grain <= self.rows { grain } else { self.blocks.tile_rows(self.rows - row) }
-    }
-
-    /// The pass's part of the block that begins with `row`.
-    fn block(&self, pass: &Pass<'a, F>, row: usize) -> &'a [F::A] {
-        let ([before, groups, all], rows, k) = (pass.groups, self.rows_at(row), self.blocks.spec().tile.k);
-        &self.left[(row * all + before * rows) * k..][..groups * rows * k]
-    }
-
-    /// Multiplies all rows; `finish` gets those whose sums are complete after the last part, some at a time.
-    pub fn run(
-        &self,
-        passes @ [pass, _]: [&Pass<'a, F>; 2],
-        sums: &mut [F::C],
-        mut finish: impl FnMut(Range<usize>, &mut [F::C]),
-    ) {
-        let (blocks, width) = (self.blocks, pass.panels.len() * self.blocks.columns());
-        for first in (0..self.rows).step_by(blocks.rows()) {
-            let some = first..(first + blocks.rows()).min(self.rows);
-            let tile = &mut sums[if self.parts > 1 { first * width } else { 0 }..];
-            for turn in some.clone().step_by(blocks.turn()) {
-                self.turn(passes, turn..(turn + blocks.turn()).min(some.end), &mut tile[(turn - first) * width..]);
-            }
-            if pass.part + 1 == self.parts {
-                finish(some, tile);
-            }
+    /// Multiplies all rows with a panel, before that of index `next`: their sums are in rows of `width` numbers.
+    ///
+    /// # Errors
+    /// Weights of another layout.
+    pub fn run(&self, (panel, next): (usize, Option<usize>), sums: &mut [F::C], width: usize) -> Result<(), RunError> {
+        for part in 0..self.parts {
+            let next = if part + 1 < self.parts { Some((panel, part + 1)) } else { next.map(|next| (next, 0)) };
+            let pass = Pass {
+                panel: self.panel(panel, part)?,
+                next: next.map_or(Ok(&[][..]), |(panel, part)| self.panel(panel, part))?,
+                groups: self.part(part),
+            };
+            self.pass(&pass, sums, width);
         }
+        Ok(())
     }
 
-    /// Multiplies the rows whose turn it is.
-    fn turn(&self, passes @ [pass, _]: [&Pass<'a, F>; 2], turn: Range<usize>, tile: &mut [F::C]) {
-        let (blocks, width) = (self.blocks, pass.panels.len() * self.blocks.columns());
-        for (at, &panel) in pass.panels.iter().enumerate() {
-            let mut row = turn.start;
-            while row < turn.end {
-                let inside = row - turn.start;
-                let c = &mut tile[inside * width + at * blocks.columns()..];
-                let ahead = match self.are_few() {
-                    true => Ahead { from: panel.as_ptr().wrapping_byte_add(LEAD).cast(), step: pass.pace },
-                    false => self.ask(passes, [row, inside, at], c),
-                };
-                let (rows, groups, block) = (self.rows_at(row), pass.groups[1], self.block(pass, row));
-                let call = Call { rows, groups, block, panel, accumulate: pass.part > 0, ahead };
-                blocks.call(&self.kernel, &call, c, width);
-                row += blocks.grain();
-            }
-        }
+    /// The groups of a part.
+    fn part(&self, part: usize) -> Range<usize> {
+        self.groups * part / self.parts..self.groups * (part + 1) / self.parts
     }
 
-    /// Asks for what is read later: a share of the panel of the next pass `at` the same place, the sums of the next rows, whose
-    /// place is behind `c`, and, by the kernel, of the left-hand side. Of that it is the rest of the block at `row`, which later
-    /// panels find there, or a share of the block of the next turn that is as far `inside`.
-    fn ask(&self, [pass, next]: [&Pass<'a, F>; 2], [row, inside, at]: [usize; 3], c: &[F::C]) -> Ahead {
-        let (grain, columns, count) = (self.blocks.grain(), self.blocks.columns(), pass.panels.len());
-        if let Some(panel) = next.panels.get(at) {
-            let share = panel.get(row / grain * next.share..).unwrap_or_default();
-            prefetch(&share[..share.len().min(next.share)]);
+    fn panel(&self, index: usize, part: usize) -> Result<&'a [F::B], RunError> {
+        let (groups, step) = (self.part(part), self.blocks.columns() * self.blocks.spec().tile.k);
+        let panel: &[F::B] = self.weights.panel(self.blocks.layout(), index)?;
+        Ok(&panel[groups.start * step..groups.end * step])
+    }
+
+    /// Multiplies all rows: their sums are in rows of `width` numbers.
+    #[inline(never)]
+    fn pass(&self, pass: &Pass<'a, F>, sums: &mut [F::C], width: usize) {
+        let (grain, tile_k, groups) = (self.blocks.grain(), self.blocks.spec().tile.k, pass.groups.len());
+        let (is_alone, accumulate) = (self.rows <= grain, pass.groups.start > 0);
+        let mut later = if is_alone { &[] } else { pass.next };
+        let share = later.len().div_ceil(self.rows.div_ceil(grain).max(1));
+        let mut left = self.left;
+        for (row, c) in (0..self.rows).step_by(grain).zip(sums.chunks_mut(grain * width)) {
+            let rows = self.blocks.tile_rows(grain.min(self.rows - row));
+            let of_rows = rows * tile_k;
+            let block;
+            (block, left) = left.split_at(self.groups * of_rows);
+            let ahead = if is_alone {
+                let step = self.blocks.columns() * tile_k * size_of::<F::B>();
+                Ahead { from: pass.panel.as_ptr().wrapping_byte_add(LEAD).cast(), step }
+            } else {
+                let asked;
+                (asked, later) = later.split_at(share.min(later.len()));
+                prefetch(asked);
+                // The same part of the next rows.
+                let from = left.as_ptr().wrapping_add(pass.groups.start * of_rows).cast();
+                Ahead { from, step: of_rows * size_of::<F::A>() }
+            };
+            let block = &block[pass.groups.start * of_rows..pass.groups.end * of_rows];
+            let call = Call { rows, groups, block, panel: pass.panel, accumulate, ahead };
+            self.blocks.call(&self.kernel, &call, c, width);
         }
-        if let Some(next) = c.get(grain * count * columns + at * (grain - 1) * columns..).filter(|_| pass.part > 0) {
-            prefetch(&next[..next.len().min(grain * columns)]);
-        }
-        let later = row + self.blocks.turn();
-        let (block, share) = match at {
-            0 if count > 1 => (self.block(pass, row), count - 1),
-            _ if later < self.rows => (self.block(pass, later), at.saturating_sub(1)),
-            _ => (self.block(next, inside), at.saturating_sub(1)),
-        };
-        Ahead { from: block.as_ptr().wrapping_byte_add(share * pass.pace * pass.groups[1]).cast(), step: pass.pace }
     }
 }

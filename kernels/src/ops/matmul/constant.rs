@@ -50,9 +50,9 @@ impl fmt::Display for MatMul {
 
 impl Driver for MatMul {
     fn scratch(&self) -> usize {
-        let (k, n) = (self.weights.k(), self.weights.n());
-        let rows = self.engine.rows_of([k, n]).min(self.m);
-        Scratch::bytes::<f32>(self.engine.sums_len(rows, k)) + Scratch::bytes::<f32>(self.engine.left_len(rows, k))
+        let k = self.weights.k();
+        let rows = self.engine.rows_of(self.m, k);
+        Scratch::bytes::<f32>(self.engine.sums_len(rows)) + Scratch::bytes::<f32>(self.engine.left_len(rows, k))
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
@@ -67,8 +67,8 @@ impl Driver for MatMul {
         if share.is_empty() {
             return Ok(());
         }
-        let (block, mut scratch) = (self.engine.rows_of([k, n]).min(m), Scratch::new(scratch));
-        let sums = scratch.take(self.engine.sums_len(block, k));
+        let (block, mut scratch) = (self.engine.rows_of(m, k), Scratch::new(scratch));
+        let sums = scratch.take(self.engine.sums_len(block));
         let packed = scratch.take(self.engine.left_len(block, k));
         for start in rows.clone().step_by(block.max(1)) {
             let rows = start..(start + block).min(rows.end);
@@ -82,9 +82,9 @@ impl Driver for MatMul {
                     self.engine.left(Some(worker), a.part(rows.start, rows.len()), packed)
                 }
             };
-            let finish = |strips: Range<usize>, some: Range<usize>, sums: &[f32], width| {
+            let finish = |strips: Range<usize>, sums: &[f32], width| {
                 let columns = strips.start * strip..(strips.end * strip).min(n);
-                let block = Block { rows: rows.start + some.start..rows.start + some.end, columns };
+                let block = Block { rows: rows.clone(), columns };
                 // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
                 unsafe { self.epilogue.store(worker, Tile { sums, columns: width }, &block, &operands, out, n) };
             };

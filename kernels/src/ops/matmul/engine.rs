@@ -62,21 +62,21 @@ impl Engine {
         }
     }
 
-    /// Rows that are packed and multiplied with every strip of constant weights of `[k, n]` before the next rows.
-    pub fn rows_of(self, shape: [usize; 2]) -> usize {
+    /// Of `m` rows of `k` numbers, those that are packed and multiplied with every constant strip before the next rows.
+    pub fn rows_of(self, m: usize, k: usize) -> usize {
         match self {
-            Self::Host => HOST_ROWS,
-            Self::Blocks(blocks) => blocks.rows_of(shape),
-            Self::Half(blocks) => blocks.rows_of(shape),
+            Self::Host => HOST_ROWS.min(m),
+            Self::Blocks(blocks) => blocks.rows_of(m, k),
+            Self::Half(blocks) => blocks.rows_of(m, k),
         }
     }
 
     /// Numbers that [`Engine::multiply_strips`] needs for `rows` rows.
-    pub fn sums_len(self, rows: usize, k: usize) -> usize {
+    pub fn sums_len(self, rows: usize) -> usize {
         match self {
             Self::Host => rows * self.strip(),
-            Self::Blocks(blocks) => blocks.sums_len(rows, k),
-            Self::Half(blocks) => blocks.sums_len(rows, k),
+            Self::Blocks(blocks) => blocks.sums_len(rows),
+            Self::Half(blocks) => blocks.sums_len(rows),
         }
     }
 
@@ -168,8 +168,8 @@ impl Engine {
         }
     }
 
-    /// `alpha * left x weights` for `rows` rows and the columns of `strips`. Some strips and rows after the other are ready:
-    /// `finish` is told which, and gets their sums and how many there are in a row, at least as many as columns.
+    /// `alpha * left x weights` for `rows` rows and the columns of `strips`. Those of some strips after the other are ready:
+    /// `finish` is told which, and gets the sums and how many there are in a row, at least as many as columns.
     pub fn multiply_strips(
         self,
         worker: &Worker<'_>,
@@ -177,12 +177,12 @@ impl Engine {
         (weights, strips): (&PackedWeights, Range<usize>),
         alpha: f32,
         sums: &mut [f32],
-        mut finish: impl FnMut(Range<usize>, Range<usize>, &[f32], usize),
+        mut finish: impl FnMut(Range<usize>, &[f32], usize),
     ) -> Result<(), RunError> {
-        let scaled = |strips: Range<usize>, rows: Range<usize>, sums: &mut [f32]| {
+        let scaled = |strips: Range<usize>, sums: &mut [f32]| {
             let width = strips.len() * self.strip();
-            scale(worker, alpha, &mut sums[..rows.len() * width]);
-            finish(strips, rows, sums, width);
+            scale(worker, alpha, &mut sums[..rows * width]);
+            finish(strips, sums, width);
         };
         let right = (weights, strips.clone());
         match (self, left) {
@@ -194,7 +194,7 @@ impl Engine {
                 let columns = columns(self.strip(), index, weights.n()).len();
                 let strip = self.strip_of(weights, index)?;
                 let width = self.multiply(worker, left, &strip, [rows, columns, weights.k()], alpha, sums)?;
-                finish(index..index + 1, 0..rows, sums, width);
+                finish(index..index + 1, sums, width);
                 Ok(())
             }),
         }

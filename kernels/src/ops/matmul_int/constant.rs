@@ -64,7 +64,7 @@ impl MatMulInt {
     }
 
     fn block_rows(&self) -> usize {
-        self.engine.rows_of([self.weights.k(), self.weights.n()]).min(self.m)
+        self.engine.rows_of(self.m, self.weights.k())
     }
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for MatMulInt {
 impl Driver for MatMulInt {
     fn scratch(&self) -> usize {
         let (rows, k) = (self.block_rows(), self.weights.k());
-        Scratch::bytes::<i32>(self.engine.sums_len(rows, k))
+        Scratch::bytes::<i32>(self.engine.sums_len(rows))
             + 2 * Scratch::bytes::<i32>(rows)
             + Scratch::bytes::<u8>(if self.left.signed { rows * k } else { 0 })
             + Scratch::bytes::<u8>(self.engine.left_len(rows, k))
@@ -111,7 +111,7 @@ impl Driver for MatMulInt {
         let block_rows = self.block_rows();
         let mut scratch = Scratch::new(scratch);
         let mut buffers = Buffers {
-            sums: scratch.take(self.engine.sums_len(block_rows, k)),
+            sums: scratch.take(self.engine.sums_len(block_rows)),
             a_zero_points: scratch.take(block_rows),
             row_sums: scratch.take(block_rows),
             unsigned: scratch.take(if self.left.signed { block_rows * k } else { 0 }),
@@ -155,19 +155,18 @@ impl MatMulInt {
             row_sums(a, k, &buffers.a_zero_points[..rows.len()], buffers.row_sums);
         }
         let left = self.engine.left(worker, self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
-        let (a_zero_points, row_sums) = (&*buffers.a_zero_points, &*buffers.row_sums);
-        let finish = |strips: Range<usize>, some: Range<usize>, sums: &[i32], width| {
+        let (a_zero_points, row_sums) = (&buffers.a_zero_points[..rows.len()], &buffers.row_sums[..rows.len()]);
+        let finish = |strips: Range<usize>, sums: &[i32], width| {
             let columns = strips.start * strip..(strips.end * strip).min(n);
             let sums = Sums {
                 sums,
                 columns: width,
-                a_zero_points: &a_zero_points[some.clone()],
+                a_zero_points,
                 column_sums: &self.weights.column_sums()[columns.clone()],
-                row_sums: &row_sums[some.clone()],
+                row_sums,
                 b_zero_points: self.b_zero_points.get(columns.clone()).unwrap_or_default(),
             };
-            let rows = rows.start + some.start..rows.start + some.end;
-            self.store(worker, sums, &Block { rows, columns }, io);
+            self.store(worker, sums, &Block { rows: rows.clone(), columns }, io);
         };
         let (left_rows, right) = ((&left, rows.len()), (&*self.weights, share));
         self.engine.multiply_strips(worker, left_rows, right, buffers.sums, finish)?;

@@ -80,19 +80,19 @@ impl Engine {
         }
     }
 
-    /// Rows that are packed and multiplied with every strip of constant weights of `[k, n]` before the next rows.
-    pub fn rows_of(self, shape: [usize; 2]) -> usize {
+    /// Of `m` rows of `k` numbers, those that are packed and multiplied with every constant strip before the next rows.
+    pub fn rows_of(self, m: usize, k: usize) -> usize {
         match self {
-            Self::Host => HOST_ROWS,
-            Self::Blocks(blocks) => blocks.rows_of(shape),
+            Self::Host => HOST_ROWS.min(m),
+            Self::Blocks(blocks) => blocks.rows_of(m, k),
         }
     }
 
     /// Numbers that [`Engine::multiply_strips`] needs for `rows` rows.
-    pub fn sums_len(self, rows: usize, k: usize) -> usize {
+    pub fn sums_len(self, rows: usize) -> usize {
         match self {
             Self::Host => rows * self.strip(),
-            Self::Blocks(blocks) => blocks.sums_len(rows, k),
+            Self::Blocks(blocks) => blocks.sums_len(rows),
         }
     }
 
@@ -186,21 +186,21 @@ impl Engine {
         }
     }
 
-    /// `left x weights` for `rows` rows and the columns of `strips`. Some strips and rows after the other are ready: `finish` is
-    /// told which, and gets their sums and how many there are in a row, at least as many as columns.
+    /// `left x weights` for `rows` rows and the columns of `strips`. Those of some strips after the other are ready: `finish` is told
+    /// which, and gets the sums and how many there are in a row, at least as many as columns.
     pub fn multiply_strips(
         self,
         worker: &Worker<'_>,
         (left, rows): (&Left<'_>, usize),
         (weights, strips): (&PackedWeights, Range<usize>),
         sums: &mut [i32],
-        mut finish: impl FnMut(Range<usize>, Range<usize>, &[i32], usize),
+        mut finish: impl FnMut(Range<usize>, &[i32], usize),
     ) -> Result<(), RunError> {
         match (self, left) {
             (Self::Blocks(blocks), Left::Blocks(left)) => {
-                let finish = |strips: Range<usize>, rows, sums: &mut [i32]| {
+                let finish = |strips: Range<usize>, sums: &mut [i32]| {
                     let width = strips.len() * self.strip();
-                    finish(strips, rows, sums, width);
+                    finish(strips, sums, width);
                 };
                 blocks.multiply_panels(worker, (left, rows), (weights, strips), sums, finish)
             }
@@ -208,7 +208,7 @@ impl Engine {
                 let columns = self.strip().min(weights.n() - index * self.strip());
                 let strip = self.strip_of(weights, index)?;
                 let width = self.multiply(worker, left, &strip, [rows, columns, weights.k()], sums)?;
-                finish(index..index + 1, 0..rows, sums, width);
+                finish(index..index + 1, sums, width);
                 Ok(())
             }),
         }
