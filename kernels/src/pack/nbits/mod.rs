@@ -104,10 +104,37 @@ pub struct Codes<'a> {
 }
 
 impl Codes<'_> {
-    /// Code `index` of those in `bytes`, as an unsigned one.
-    fn get(&self, index: usize, bits: usize) -> u32 {
+    /// The unsigned codes of a column, from its top.
+    fn column(&self, column: usize, bits: usize, to: &mut [u8]) {
+        let first = column * self.column_stride;
+        if self.row_stride == 1 && (first * bits).is_multiple_of(8) {
+            let bytes = &self.bytes[first * bits / 8..][..(to.len() * bits).div_ceil(8)];
+            match bits {
+                2 => unpack::<2, 4>(bytes, to),
+                4 => unpack::<4, 2>(bytes, to),
+                _ => to.copy_from_slice(bytes),
+            }
+        } else {
+            to.iter_mut().enumerate().for_each(|(row, to)| *to = self.get(first + row * self.row_stride, bits));
+        }
+        if self.signed {
+            to.iter_mut().for_each(|code| *code ^= 1 << (bits - 1));
+        }
+    }
+
+    /// Code `index` of those in `bytes`.
+    fn get(&self, index: usize, bits: usize) -> u8 {
         let bit = index * bits;
-        let code = u32::from(self.bytes[bit / 8] >> (bit % 8)) & ((1 << bits) - 1);
-        if self.signed { code ^ (1 << (bits - 1)) } else { code }
+        self.bytes[bit / 8] >> (bit % 8) & u8::MAX >> (8 - bits)
+    }
+}
+
+/// The `CODES` codes of `BITS` bits of each byte; the last byte may have more than are asked for.
+fn unpack<const BITS: usize, const CODES: usize>(bytes: &[u8], to: &mut [u8]) {
+    let codes = |byte: u8| std::array::from_fn::<u8, CODES, _>(|code| byte >> (code * BITS) & u8::MAX >> (8 - BITS));
+    let (whole, rest) = to.as_chunks_mut::<CODES>();
+    whole.iter_mut().zip(bytes).for_each(|(to, byte)| *to = codes(*byte));
+    if let Some(byte) = bytes.get(whole.len()) {
+        rest.copy_from_slice(&codes(*byte)[..rest.len()]);
     }
 }

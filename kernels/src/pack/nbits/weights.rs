@@ -154,16 +154,19 @@ fn pack_codes(layout: NBitsLayout, shape: &NBitsShape, codes: Codes<'_>) -> Alig
     let &NBitsShape { k, n, bits, .. } = shape;
     let (panel, step, stored_bits, len) =
         (layout.panel(), layout.step(), layout.bits(shape), layout.panel_bytes(shape));
-    let middle = if layout == NBitsLayout::Host { 0 } else { 1 << (bits - 1) };
+    let (middle, mask) = (if layout == NBitsLayout::Host { 0 } else { 1 << (bits - 1) }, u8::MAX >> (8 - stored_bits));
     let step_rows = step * layout.planes(shape);
     let mut packed = AlignedBuf::zeroed(layout.panels(shape) * len);
     packed.par_chunks_mut(len).enumerate().for_each(|(index, bytes)| {
-        for column in index * panel..((index + 1) * panel).min(n) {
-            for row in 0..k {
-                let code = codes.get(row * codes.row_stride + column * codes.column_stride, bits);
-                let stored = code.wrapping_sub(middle) as u8 & (u8::MAX >> (8 - stored_bits));
-                let (first, inside) = (row / step_rows * panel + column % panel, row % step_rows);
-                bytes[first * step + inside % step] |= stored << (inside / step * stored_bits);
+        let mut stored = vec![0u8; k];
+        for column in 0..panel.min(n - index * panel) {
+            codes.column(index * panel + column, bits, &mut stored);
+            stored.iter_mut().for_each(|code| *code = code.wrapping_sub(middle) & mask);
+            for (step_codes, bytes) in stored.chunks(step_rows).zip(bytes.chunks_exact_mut(panel * step)) {
+                let bytes = &mut bytes[column * step..][..step];
+                for (plane, codes) in step_codes.chunks(step).enumerate() {
+                    bytes.iter_mut().zip(codes).for_each(|(byte, code)| *byte |= code << (plane * stored_bits));
+                }
             }
         }
     });
