@@ -34,9 +34,9 @@ fn multiply<const BITS: i32, const PLANES: usize>(
     columns: usize,
 ) {
     let mut row = 0;
-    while row < a.rows() {
+    while row < a.rows {
         let tile = &mut tile[row * columns..];
-        row += match a.rows() - row {
+        row += match a.rows - row {
             8.. if BITS < 8 => multiply_rows::<8, 1, BITS, PLANES>(panel, a, row, tile, columns),
             4.. => multiply_rows::<4, 1, BITS, PLANES>(panel, a, row, tile, columns),
             _ => multiply_rows::<1, 2, BITS, PLANES>(panel, a, row, tile, columns),
@@ -62,8 +62,8 @@ fn multiply_rows<const R: usize, const V: usize, const BITS: i32, const PLANES: 
                 let lane = lane + vector * LANES;
                 let (scales, zero_points) = (load(panel.scales(group), lane), load(panel.zero_points(group), lane));
                 for row in 0..R {
-                    let index = (first + row) * groups + group;
-                    let (scale, sum) = (_mm256_set1_ps(a.scales[index]), _mm256_set1_ps(a.sums[index]));
+                    let (scale, sum) = a.scale_and_sum(first + row, group);
+                    let (scale, sum) = (_mm256_set1_ps(scale), _mm256_set1_ps(sum));
                     let exact = _mm256_fnmadd_ps(zero_points, sum, _mm256_cvtepi32_ps(products[row][vector]));
                     let sums = &mut sums[row][vector];
                     *sums = _mm256_fmadd_ps(exact, _mm256_mul_ps(scales, scale), *sums);

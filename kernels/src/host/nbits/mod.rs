@@ -41,11 +41,16 @@ mod tests {
         let codes = Codes { bytes: &bytes, signed: false, row_stride: 1, column_stride: k };
         let weights = NBitsWeights::pack(NBitsLayout::Host, shape, codes, &scales, Some(&zero_points)).unwrap();
 
-        let quantized: Vec<i8> = (0..rows * k).map(|index| (index * 29 % 256) as u8 as i8).collect();
-        let a_scales: Vec<f32> = (0..rows * groups).map(|index| [2.0, 1.0][index % 2]).collect();
+        let a_code = |row: usize, depth: usize| (row * 83 + depth * 29) as u8 as i8;
+        let a_scale = |row: usize, group: usize| [2.0f32, 1.0][(row + group) % 2];
+        let (mut quantized, mut a_scales) = (Vec::new(), Vec::new());
+        for (group, row) in (0..groups).flat_map(|group| (0..rows).map(move |row| (group, row))) {
+            quantized.extend((group * shape.group()..(group + 1) * shape.group()).map(|depth| a_code(row, depth)));
+            a_scales.push(a_scale(row, group));
+        }
         let a_sums: Vec<f32> =
             quantized.chunks(shape.group()).map(|codes| codes.iter().map(|&code| f32::from(code)).sum()).collect();
-        let a = Int8Rows { shape, codes: &quantized, scales: &a_scales, sums: &a_sums };
+        let a = Int8Rows { shape, rows, codes: &quantized, scales: &a_scales, sums: &a_sums };
 
         let columns = NBITS_PANEL + 3;
         for panel in 0..n.div_ceil(NBITS_PANEL) {
@@ -60,8 +65,7 @@ mod tests {
                 let term = |depth: usize| {
                     let block = column * blocks + depth / (k / blocks);
                     let b = (code(depth, column) as f64 - f64::from(zero_points[block])) * f64::from(scales[block]);
-                    b * f64::from(quantized[row * k + depth])
-                        * f64::from(a_scales[row * groups + depth / shape.group()])
+                    b * f64::from(a_code(row, depth)) * f64::from(a_scale(row, depth / shape.group()))
                 };
                 let expected: f64 = if column < n { (0..k).map(term).sum() } else { 0.0 };
                 assert_eq!(f64::from(y), expected, "{shape} with {rows} rows: {row} {column}");

@@ -32,22 +32,25 @@ fn multiply<const BITS: u32, const PLANES: usize, const QUADS: usize>(
     tile: &mut [f32],
     columns: usize,
 ) {
-    let (rows, groups) = (a.rows(), panel.shape.groups());
-    tile.chunks_mut(columns).take(rows).for_each(|sums| sums[..NBITS_PANEL].fill(0.0));
-    for group in 0..groups {
+    assert!(tile.len() + columns >= a.rows * columns + NBITS_PANEL, "as many rows of sums");
+    tile.chunks_mut(columns).take(a.rows).for_each(|sums| sums[..NBITS_PANEL].fill(0.0));
+    for group in 0..panel.shape.groups() {
         let codes = unpack::<BITS, PLANES, QUADS>(panel.words(group));
         let (scales, zero_points) = (load(panel.scales(group)), load(panel.zero_points(group)));
-        for (row, sums) in tile.chunks_mut(columns).take(rows).enumerate() {
-            let quads: &[i32; QUADS] = bytemuck::cast_slice(a.group(row, group)).try_into().expect("a group");
+        let (quads, a_scales, a_sums) = a.of_all_rows(group);
+        let quads = bytemuck::cast_slice::<_, i32>(quads).as_chunks::<QUADS>().0;
+        for (row, ((quads, a_scale), a_sum)) in quads.iter().zip(a_scales).zip(a_sums).enumerate() {
             let mut products = _mm512_setzero_si512();
             for (codes, quad) in codes.iter().zip(quads) {
                 products = _mm512_dpbusd_epi32(products, *codes, _mm512_set1_epi32(*quad));
             }
-            let index = row * groups + group;
-            let (scale, sum) = (_mm512_set1_ps(a.scales[index]), _mm512_set1_ps(a.sums[index]));
-            let exact = _mm512_fnmadd_ps(zero_points, sum, _mm512_cvtepi32_ps(products));
-            let sums = sums.first_chunk_mut().expect("a row holds a panel");
-            store(_mm512_fmadd_ps(exact, _mm512_mul_ps(scales, scale), load(sums)), sums);
+            let exact = _mm512_fnmadd_ps(zero_points, _mm512_set1_ps(*a_sum), _mm512_cvtepi32_ps(products));
+            let scales = _mm512_mul_ps(scales, _mm512_set1_ps(*a_scale));
+            // SAFETY: by the assertion, as `row` is below the number of rows.
+            unsafe {
+                let sums = tile.as_mut_ptr().add(row * columns);
+                _mm512_storeu_ps(sums, _mm512_fmadd_ps(exact, scales, _mm512_loadu_ps(sums)));
+            }
         }
     }
 }
@@ -76,11 +79,4 @@ fn unpack<const BITS: u32, const PLANES: usize, const QUADS: usize>(words: &[[u3
 fn load(numbers: &[f32; NBITS_PANEL]) -> __m512 {
     // SAFETY: the numbers are as many as a vector has.
     unsafe { _mm512_loadu_ps(numbers.as_ptr()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn store(vector: __m512, numbers: &mut [f32; NBITS_PANEL]) {
-    // SAFETY: as above.
-    unsafe { _mm512_storeu_ps(numbers.as_mut_ptr(), vector) }
 }

@@ -8,7 +8,7 @@ pub(super) fn multiply(panel: NBitsPanel<'_>, a: &Int8Rows<'_>, tile: &mut [f32]
     if host::nbits_int8(panel, a, tile, columns) {
         return;
     }
-    for (row, tile) in tile.chunks_mut(columns).take(a.rows()).enumerate() {
+    for (row, tile) in tile.chunks_mut(columns).take(a.rows).enumerate() {
         vectorised(|| tile[..NBITS_PANEL].copy_from_slice(&multiply_row(panel, a, row)));
     }
 }
@@ -31,8 +31,7 @@ fn multiply_row(panel: NBitsPanel<'_>, a: &Int8Rows<'_>, row: usize) -> [f32; NB
                 }
             }
         }
-        let index = row * shape.groups() + group;
-        let (scale, sum) = (a.scales[index], a.sums[index]);
+        let (scale, sum) = a.scale_and_sum(row, group);
         let (scales, zero_points) = (panel.scales(group), panel.zero_points(group));
         for column in 0..NBITS_PANEL {
             sums[column] += (products[column] as f32 - zero_points[column] * sum) * (scales[column] * scale);
