@@ -19,11 +19,11 @@ use crate::ukr::{convert_f16_f32, convert_f32_f16, quantize_f32_u8, rescale_i32_
 
 pub(crate) use columns::{COLUMNS, STEP, SoftmaxColumns};
 pub(crate) use elementwise::{Binary, Compare, Select, Unary};
-pub(crate) use halves::{Groups, pack_halves, power_of_two};
+pub(crate) use halves::{Groups, interleave, pack_halves, power_of_two, tile};
 pub(crate) use nbits::{dequantize, quantize_groups, unpack};
 pub(crate) use rotate::{rotate, rotate_in_place};
 pub(crate) use rows::{ExpSum, Normalize, Reduce, exp_sum_in_place, reduce};
-pub(crate) use stream::{Rows, row_dots, row_sums};
+pub(crate) use stream::{Rows, row_dots, row_sums, shrink};
 
 fn find<'w, F: Family<Spec: PartialEq>>(
     worker: &Worker<'w>,

@@ -8,9 +8,8 @@ mod few_bits;
 use kernels::isa::{Engine, Isa, isa_of_this_thread};
 use kernels::table::*;
 use kernels::ukr::{Ahead, MatMulArgs, binary_f32, column_max_f32, convert_f16_f32, convert_f32_f16, exp_columns_f32};
-use kernels::ukr::{
-    exp_sum_f32, normalize_f32, quantize_f32_u8, reduce_f32, rescale_i32_f32, rotate_f32, transpose, unary_f32,
-};
+use kernels::ukr::{exp_sum_f32, interleave_f32_f16, normalize_f32, quantize_f32_u8, reduce_f32, rescale_i32_f32};
+use kernels::ukr::{rotate_f32, tile_f16, transpose, unary_f32};
 
 /// Depths of matrix products.
 const DEPTHS: [usize; 2] = [64, 512];
@@ -146,6 +145,9 @@ fn vectors() {
         each(RESCALE_I32_F32, rescale);
         each(CONVERT_F32_F16, convert_f32_f16::Args { x, y: half, len });
         each(CONVERT_F16_F32, convert_f16_f32::Args { x: half, y, len });
+        each(INTERLEAVE_F32_F16, interleave_f32_f16::Args { x, y: half, groups: LEN / 256 });
+        let tiles = half.add(LEN / 2);
+        each(TILE_F16, tile_f16::Args { x: half, x_stride: 128, y: tiles, y_stride: 128 });
     }
 }
 

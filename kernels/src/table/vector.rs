@@ -11,6 +11,7 @@ use crate::ukr::dequantize_i8_f32::DequantizeI8F32;
 use crate::ukr::dequantize_nbits_f16::DequantizeNBitsF16;
 use crate::ukr::exp_columns_f32::ExpColumnsF32;
 use crate::ukr::exp_sum_f32::ExpSumF32;
+use crate::ukr::interleave_f32_f16::InterleaveF32F16;
 use crate::ukr::normalize_f32::NormalizeF32;
 use crate::ukr::pack_f32_f16::PackF32F16;
 use crate::ukr::quantize_f32_i8::QuantizeF32I8;
@@ -19,6 +20,7 @@ use crate::ukr::reduce_f32::{ReduceF32, Reduction};
 use crate::ukr::rescale_i32_f32::RescaleI32F32;
 use crate::ukr::rotate_f32::{Pairs, RotateF32};
 use crate::ukr::select::Select;
+use crate::ukr::tile_f16::{TileF16, TilesOf};
 use crate::ukr::transpose::{self, Transpose};
 use crate::ukr::unary_f32::{self, UnaryF32};
 use crate::ukr::unpack_i8::UnpackI8;
@@ -225,3 +227,16 @@ pub static ROTATE_F32: &[Variant<RotateF32>] = &[
         run: riscv!(rotate_f32::rvv::neighbours),
     },
 ];
+
+pub static TILE_F16: &[Variant<TileF16>] = &[
+    Variant { name: "ime2_rows", needs: Needs::IME2_F16, spec: TilesOf::Rows, run: riscv!(tile_f16::ime2::rows) },
+    Variant {
+        name: "ime2_columns",
+        needs: Needs::IME2_F16,
+        spec: TilesOf::Columns,
+        run: riscv!(tile_f16::ime2::columns),
+    },
+];
+
+pub static INTERLEAVE_F32_F16: &[Variant<InterleaveF32F16>] =
+    &[Variant { name: "ime2", needs: Needs::IME2_F16, spec: (), run: riscv!(interleave_f32_f16::ime2::run) }];

@@ -19,6 +19,7 @@ mod ime2;
 #[cfg(target_arch = "riscv64")]
 mod ime2_transpose;
 mod in_place;
+pub mod interleave_f32_f16;
 pub(crate) mod lines;
 pub mod matmul_f16_f16_f32;
 pub mod matmul_f32_f32_f32;
@@ -39,6 +40,7 @@ mod rounds;
 pub mod row_dots_f32;
 pub mod row_sums_f32;
 pub mod select;
+pub mod tile_f16;
 pub mod transpose;
 pub mod unary_f32;
 pub mod unpack_i8;

@@ -1,9 +1,10 @@
 use half::f16;
 
-use super::find;
+use super::{Rows, find};
 use crate::rt::Worker;
-use crate::table::{DEQUANTIZE_NBITS_F16, PACK_F32_F16};
-use crate::ukr::{dequantize_nbits_f16, pack_f32_f16};
+use crate::table::{DEQUANTIZE_NBITS_F16, INTERLEAVE_F32_F16, PACK_F32_F16, TILE_F16};
+use crate::ukr::tile_f16::{self, TilesOf};
+use crate::ukr::{dequantize_nbits_f16, interleave_f32_f16, pack_f32_f16};
 
 /// The power of two that brings `largest` between 2^14 and 2^15, as far as there is one; 1 if it is not finite.
 pub(crate) fn power_of_two(largest: f32) -> f32 {
@@ -73,4 +74,39 @@ pub(crate) fn pack_halves(
     };
     // SAFETY: the assertion makes the operands as long as `Args` wants them.
     find(worker, PACK_F32_F16, ()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+}
+
+/// The 64 columns of eight rows from this one on as tiles, those of rows, or pairs of those of columns, `y_stride` numbers apart; see
+/// [`tile_f16`].
+///
+/// # Panics
+/// When an operand is too short.
+pub(crate) fn tile(
+    worker: &Worker<'_>,
+    of: TilesOf,
+    (x, column): (Rows<'_, f16>, usize),
+    y: &mut [f16],
+    y_stride: usize,
+) -> bool {
+    let (steps, last) = if of == TilesOf::Rows { (7, 64) } else { (3, 128) };
+    assert!(x.data.len() >= 7 * x.stride + column + 64 && y.len() >= steps * y_stride + last);
+    let args = tile_f16::Args {
+        x: x.data[column..].as_ptr(),
+        x_stride: x.stride * size_of::<f16>(),
+        y: y.as_mut_ptr(),
+        y_stride: y_stride * size_of::<f16>(),
+    };
+    // SAFETY: the assertion makes the operands as long as `Args` wants them.
+    find(worker, TILE_F16, of).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+}
+
+/// Rows of 32 numbers in f16, eight numbers of a column side by side; see [`interleave_f32_f16`].
+///
+/// # Panics
+/// When the lengths differ, or are not of a multiple of eight rows.
+pub(crate) fn interleave(worker: &Worker<'_>, x: &[f32], y: &mut [f16]) -> bool {
+    assert!(x.len() == y.len() && x.len().is_multiple_of(8 * 32));
+    let args = interleave_f32_f16::Args { x: x.as_ptr(), y: y.as_mut_ptr(), groups: x.len() / (8 * 32) };
+    // SAFETY: the assertion makes the operands as long as `Args` wants them.
+    find(worker, INTERLEAVE_F32_F16, ()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
 }

@@ -70,7 +70,7 @@ pub(crate) fn row_dots<T: Element>(
     for first in (0..if count > 0 { rows } else { 0 }).step_by(ROWS) {
         let rows = ROWS.min(rows - first);
         let (q, scores) = (&q[first * x.width..][..rows * x.width], &mut scores[first * pitch..]);
-        let shrink = if spec.rounds { shrink(worker, q) } else { 1.0 };
+        let shrink = if spec.rounds { shrink(worker, q, 1.0) } else { 1.0 };
         let args = row_dots_f32::Args {
             q: q.as_ptr(),
             rows,
@@ -120,13 +120,13 @@ fn few<T: Element>(
     }
 }
 
-/// The power of two that brings the numbers of `q` into the range of f16.
-fn shrink(worker: &Worker<'_>, q: &[f32]) -> f32 {
+/// The power of two that brings the numbers of `q` times `factor` into the range of f16.
+pub(crate) fn shrink(worker: &Worker<'_>, q: &[f32], factor: f32) -> f32 {
     let extremes = reduce(worker, Reduction::Extremes, q, 0.0);
-    if extremes.is_some_and(|[least, greatest]| greatest.max(-least) < LIMIT.into()) {
+    if extremes.is_some_and(|[least, greatest]| greatest.max(-least) * f64::from(factor) < LIMIT.into()) {
         return 1.0;
     }
-    let finite = q.iter().map(|x| x.abs()).filter(|x| x.is_finite());
+    let finite = q.iter().map(|x| (x * factor).abs()).filter(|x| x.is_finite());
     power_of_two(finite.fold(LIMIT, f32::max))
 }
 

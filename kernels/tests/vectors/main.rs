@@ -5,6 +5,7 @@ mod functions;
 mod grid;
 mod rows;
 mod streams;
+mod tiles;
 
 use grid::{Guarded, call, each, sequence};
 use half::f16;

@@ -1,42 +1,87 @@
 //! A tile by the kernels of a chip. Its query rows stand side by side, [`COLUMNS`] in a panel, and scores have a row for each key:
 //! largest scores and sums are those of columns, for which no register has to be folded, and what the exponentials leave is the right-hand
-//! side of their product with the values as it is. So the sums are `[value_head, COLUMNS]` a panel until all keys are through.
+//! side of their product with the values. So the sums are `[value_head, COLUMNS]` a panel until all keys are through.
 
-use super::online::{SLACK, columns_exp, columns_max, finite_base, scale, softcap};
+use super::floats::Floats;
+use super::halves::Halves;
+use super::online::{SLACK, columns_exp, columns_max, finite_base, softcap};
+use super::operand::Operand;
 use super::tile::{Tile, Unit};
 use super::{Attention, ScoreStage};
 use crate::mem::Scratch;
 use crate::ops::blocks::Blocks;
 use crate::pack::Rows;
+use crate::rt::Worker;
 use crate::ukr::binary_f32::Function;
 use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
-use crate::vector::{self, COLUMNS, STEP};
+use crate::vector::{self, COLUMNS};
 
-/// The kernel, and one rank's operands in its order.
+/// Rows that a block of scores is filled up to a multiple of.
+pub(super) const PADDING: usize = 8;
+
+/// Keys of the unit's head: the first one, and how many.
+pub(super) type Keys = (usize, usize);
+
+/// What multiplies panels by blocks of keys and of their values.
+pub(super) trait Products {
+    /// Packs the rows of the panel that begins with row `first`.
+    fn take_queries(&mut self, worker: &Worker<'_>, first: usize, rows: Rows<'_, f32>, scale: f32);
+
+    fn take_keys(&mut self, worker: &Worker<'_>, unit: &Unit, k: &Operand<'_>, keys: Keys);
+
+    fn take_values(&mut self, worker: &Worker<'_>, unit: &Unit, v: &Operand<'_>, keys: Keys);
+
+    /// `scores[t, c] = scale * k[t] . q[c]` for the panel that begins with row `first` and so many keys; more rows are written.
+    fn score(&mut self, worker: &Worker<'_>, first: usize, keys: usize, scores: &mut [f32]);
+
+    /// `acc[w, c] = sum_t v[t, w] * weights[t, c]`, or added to `acc`, for so many keys; weights up to [`PADDING`] rows are 0.
+    fn add(&mut self, worker: &Worker<'_>, keys: usize, weights: &[f32], acc: &mut [f32], accumulate: bool);
+}
+
+/// The kernels, and one rank's operands in their order.
 pub(super) struct Chip<'a> {
+    /// What turns rows to columns.
     blocks: Blocks<MatMulF32F32F32>,
-    /// Scaled query rows, a panel after the other.
-    queries: &'a mut [f32],
-    /// A block of keys: a row for each element of a head.
-    keys: &'a mut [f32],
-    /// The same keys' values row by row, and before that keys that had to be unpacked.
-    values: &'a mut [f32],
-    /// Sums of a panel or terms of a bias, turned from rows to columns or back.
+    products: Kind<'a>,
+    /// Sums of a panel, or terms of a bias.
     turned: &'a mut [f32],
 }
 
+enum Kind<'a> {
+    Floats(Floats<'a>),
+    Halves(Halves<'a>),
+}
+
+impl<'a> Kind<'a> {
+    fn get(&mut self) -> &mut (dyn Products + 'a) {
+        match self {
+            Self::Floats(floats) => floats,
+            Self::Halves(halves) => halves,
+        }
+    }
+}
+
 impl<'a> Chip<'a> {
-    /// Elements of its parts that are scratch, in their order.
-    pub fn parts(attention: &Attention) -> [usize; 4] {
-        let (d, keys) = (&attention.dims, attention.most_keys());
-        let terms = if attention.biases.is_empty() { 0 } else { keys };
-        let values = keys * d.head.max(d.value_head);
-        [attention.padded_rows() * d.head, keys * d.head, values, COLUMNS * terms.max(d.value_head)]
+    fn turned(attention: &Attention) -> usize {
+        let terms = if attention.biases.is_empty() { 0 } else { attention.most_keys() };
+        COLUMNS * terms.max(attention.dims.value_head)
     }
 
-    pub fn new(blocks: Blocks<MatMulF32F32F32>, parts: [usize; 4], scratch: &mut Scratch<'a>) -> Self {
-        let [queries, keys, values, turned] = parts.map(|len| scratch.take(len));
-        Self { blocks, queries, keys, values, turned }
+    /// Bytes of scratch.
+    pub fn scratch(attention: &Attention) -> usize {
+        let products = match attention.halves() {
+            Some(blocks) => Halves::scratch(attention, blocks),
+            None => Floats::scratch(attention),
+        };
+        products + Scratch::bytes::<f32>(Self::turned(attention))
+    }
+
+    pub fn new(blocks: Blocks<MatMulF32F32F32>, attention: &Attention, scratch: &mut Scratch<'a>) -> Self {
+        let products = match attention.halves() {
+            Some(blocks) => Kind::Halves(Halves::new(attention, blocks, scratch)),
+            None => Kind::Floats(Floats::new(attention, blocks, scratch)),
+        };
+        Self { blocks, products, turned: scratch.take(Self::turned(attention)) }
     }
 }
 
@@ -48,7 +93,9 @@ impl Tile<'_> {
         for start in unit.keys.clone().step_by(block) {
             let keys = (start, block.min(unit.keys.end - start));
             self.pack_keys(unit, keys);
-            self.pack_values(unit, keys);
+            if let Self { worker, v, chip: Some(chip), .. } = self {
+                chip.products.get().take_values(worker, unit, v, keys);
+            }
             for first in (0..unit.rows()).step_by(COLUMNS) {
                 if self.sees(unit, first, keys) {
                     self.fold(unit, first, keys);
@@ -60,51 +107,34 @@ impl Tile<'_> {
 
     pub(super) fn pack_queries(&mut self, unit: &Unit) {
         let Self { attention, worker, q, chip: Some(chip), .. } = self else { return };
-        let (at, head) = (&attention.q, attention.dims.head);
+        let (at, k) = (&attention.q, attention.dims.head);
         for first in (0..unit.rows()).step_by(COLUMNS) {
-            let data = if head == 0 { &[] } else { &q[at.at(unit.batch, unit.head, unit.first + first)..] };
-            let rows = COLUMNS.min(unit.rows() - first);
-            let panel = &mut chip.queries[first * head..][..COLUMNS * head];
-            chip.blocks.pack_right(Some(worker), Rows { data, rows, k: head, strides: [at.row, at.col] }, panel);
-            scale(worker, panel, attention.scale);
+            let data = if k == 0 { &[] } else { &q[at.at(unit.batch, unit.head, unit.first + first)..] };
+            let rows = Rows { data, rows: COLUMNS.min(unit.rows() - first), k, strides: [at.row, at.col] };
+            chip.products.get().take_queries(worker, first, rows, attention.scale);
         }
     }
 
-    pub(super) fn pack_keys(&mut self, unit: &Unit, (start, rows): (usize, usize)) {
-        let Self { attention, worker, k, chip: Some(chip), .. } = self else { return };
-        let head = attention.dims.head;
-        let k = k.block(worker, unit, head, start, rows, chip.values);
-        let rows = Rows { data: k.data, rows, k: head, strides: k.strides };
-        chip.blocks.pack_block(worker, rows, &mut chip.keys[..rows.rows * head]);
-    }
-
-    fn pack_values(&mut self, unit: &Unit, (start, k): (usize, usize)) {
-        let Self { attention, worker, v, chip: Some(chip), .. } = self else { return };
-        let width = attention.dims.value_head;
-        if attention.v.is_staged() {
-            v.block(worker, unit, width, start, k, chip.values);
-        } else {
-            let v = v.block(worker, unit, width, start, k, &mut []);
-            let rows = Rows { data: v.data, rows: width, k, strides: [v.strides[1], v.strides[0]] };
-            chip.blocks.pack_block(worker, rows, &mut chip.values[..k * width]);
+    pub(super) fn pack_keys(&mut self, unit: &Unit, keys: Keys) {
+        if let Self { worker, k, chip: Some(chip), .. } = self {
+            chip.products.get().take_keys(worker, unit, k, keys);
         }
     }
 
     /// Whether one of the rows of a panel sees one of the keys.
-    fn sees(&self, unit: &Unit, first: usize, (start, keys): (usize, usize)) -> bool {
+    fn sees(&self, unit: &Unit, first: usize, (start, keys): Keys) -> bool {
         let last = (first + COLUMNS).min(unit.rows()) - 1;
         let [from, to] = [first, last].map(|row| self.attention.visible(unit.span, unit.first + row));
         from.start < start + keys && start < to.end
     }
 
     /// Folds the keys into the rows of the panel that begins with row `first`.
-    fn fold(&mut self, unit: &Unit, first: usize, keys: (usize, usize)) {
+    fn fold(&mut self, unit: &Unit, first: usize, keys: Keys) {
         self.score_panel(unit, first, keys, ScoreStage::Biased);
         let Self { attention, worker, scores, acc, max, sum, chip: Some(chip), .. } = self else { return };
         let (width, keys) = (attention.dims.value_head, keys.1);
-        let rows = keys.next_multiple_of(STEP);
-        scores[keys * COLUMNS..rows * COLUMNS].fill(f32::NEG_INFINITY);
-        let scores = &mut scores[..rows * COLUMNS];
+        let scores = &mut scores[..keys.next_multiple_of(PADDING) * COLUMNS];
+        scores[keys * COLUMNS..].fill(f32::NEG_INFINITY);
         let acc = &mut acc[first * width..][..COLUMNS * width];
         let max: &mut [f32; COLUMNS] = max[first..].first_chunk_mut().expect("a panel's rows");
         let is_first = max.iter().all(|&max| max == f32::NEG_INFINITY);
@@ -118,27 +148,23 @@ impl Tile<'_> {
                 None => acc.iter_mut().zip(factors.iter().cycle()).for_each(|(acc, factor)| *acc *= factor),
             }
         }
-        let (values, scores) = (&chip.values[..keys * width], &scores[..keys * COLUMNS]);
-        chip.blocks.multiply_block(worker, values, scores, [width, keys], acc, !is_first);
+        chip.products.get().add(worker, keys, scores, acc, !is_first);
     }
 
     /// Leaves in `scores` those of a panel: a row for each key.
-    pub(super) fn score_panel(&mut self, unit: &Unit, first: usize, (start, keys): (usize, usize), stage: ScoreStage) {
+    pub(super) fn score_panel(&mut self, unit: &Unit, first: usize, keys: Keys, stage: ScoreStage) {
         let Self { attention, worker, scores, chip: Some(chip), .. } = self else { return };
-        let head = attention.dims.head;
-        let scores = &mut scores[..keys * COLUMNS];
-        let panel = &chip.queries[first * head..][..COLUMNS * head];
-        chip.blocks.multiply_block(worker, &chip.keys[..keys * head], panel, [keys, head], scores, false);
+        chip.products.get().score(worker, first, keys.1, scores);
         if attention.softcap != 0.0 && stage >= ScoreStage::Capped {
-            softcap(worker, scores, attention.softcap);
+            softcap(worker, &mut scores[..keys.1 * COLUMNS], attention.softcap);
         }
         if stage >= ScoreStage::Biased {
-            self.add_biases(unit, first, (start, keys));
-            self.hide(unit, first, (start, keys));
+            self.add_biases(unit, first, keys);
+            self.hide(unit, first, keys);
         }
     }
 
-    fn add_biases(&mut self, unit: &Unit, first: usize, (start, keys): (usize, usize)) {
+    fn add_biases(&mut self, unit: &Unit, first: usize, (start, keys): Keys) {
         let Self { worker, scores, biases, chip: Some(chip), .. } = self else { return };
         let add = vector::Binary::new(worker, Function::Add);
         let add = |scores: &mut [f32], terms: &[f32]| match &add {
@@ -164,7 +190,7 @@ impl Tile<'_> {
     }
 
     /// Hides the keys that a row does not see.
-    fn hide(&mut self, unit: &Unit, first: usize, (start, keys): (usize, usize)) {
+    fn hide(&mut self, unit: &Unit, first: usize, (start, keys): Keys) {
         let inside = |key: usize| key.saturating_sub(start).min(keys);
         for column in 0..COLUMNS.min(unit.rows() - first) {
             let visible = self.attention.visible(unit.span, unit.first + first + column);
@@ -181,8 +207,7 @@ impl Tile<'_> {
         for first in (0..unit.rows()).step_by(COLUMNS) {
             let acc = &mut acc[first * width..][..COLUMNS * width];
             let turned = &mut chip.turned[..COLUMNS * width];
-            let rows = Rows::contiguous(acc, width, COLUMNS);
-            chip.blocks.pack_block(worker, rows, turned);
+            chip.blocks.pack_block(worker, Rows::contiguous(acc, width, COLUMNS), turned);
             acc.copy_from_slice(turned);
         }
     }

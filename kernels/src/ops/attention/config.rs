@@ -35,19 +35,20 @@ impl Attention {
             sink: Sink::None,
             undefined_row: UndefinedRow::Nan,
             rounds: false,
-            has_matrix_of_halves: false,
             room: 0,
             parts: 1,
             operands: 3,
             blocks: None,
+            matrix: None,
         }
     }
 
     /// Multiplies by the kernels of the target, where it has any, in place of the host's engine.
     pub fn on(mut self, target: &Target) -> Self {
         self.blocks = Blocks::new(target.core, select::f32_layout(target));
-        self.has_matrix_of_halves = target.core.isa().ime2;
-        self.room = if target.core == CoreKind::A100 { 376 << 10 } else { 124 << 10 };
+        let layout = select::f16_layout(target).filter(|_| target.core.isa().ime2);
+        self.matrix = layout.and_then(|layout| Blocks::new(target.core, layout));
+        self.room = if target.core == CoreKind::A100 { 382 << 10 } else { 126 << 10 };
         self
     }
 

@@ -8,6 +8,8 @@
 mod cache;
 mod chip;
 mod config;
+mod floats;
+mod halves;
 mod layout;
 mod mask;
 mod online;
@@ -28,6 +30,7 @@ use crate::ops::blocks::Blocks;
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::tensor::elements;
+use crate::ukr::matmul_f16_f16_f32::MatMulF16F16F32;
 use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
 
 pub use cache::CacheFormat;
@@ -39,7 +42,7 @@ use partial::Partials;
 pub use scores::{ScoreStage, Scores};
 use sizes::STREAM_KEYS;
 #[cfg(test)]
-use sizes::{HALVES_ROWS, TILE_KEYS, TILE_ROWS};
+use sizes::{TILE_KEYS, TILE_ROWS};
 pub use spans::{Span, Spans};
 use tile::{Tile, Unit};
 
@@ -83,7 +86,6 @@ pub struct Attention {
     undefined_row: UndefinedRow,
     /// Whether operands and weights may be rounded to f16.
     rounds: bool,
-    has_matrix_of_halves: bool,
     /// Bytes of scratch for which a chip's scratchpad, or the second cache, has room.
     room: usize,
     /// Ranks that share the keys of a tile.
@@ -91,6 +93,8 @@ pub struct Attention {
     operands: usize,
     /// What multiplies where it is not the host's engine.
     blocks: Option<Blocks<MatMulF32F32F32>>,
+    /// What multiplies rows of f16 by a matrix unit.
+    matrix: Option<Blocks<MatMulF16F16F32>>,
 }
 
 /// Where keys or values are.

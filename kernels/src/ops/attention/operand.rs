@@ -1,6 +1,7 @@
 //! Keys and values as the rows of one head.
 
 use half::f16;
+use half::slice::HalfFloatSliceExt;
 use rten_tensor::Matrix;
 
 use super::Source;
@@ -36,38 +37,45 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Rows `start..start + rows` of the unit's head as f16: in place where they are, and if `rounds` rounded where they are f32, by
-    /// the vectors of the worker's core.
+    pub fn is_staged(&self) -> bool {
+        self.source.is_staged()
+    }
+
+    /// Rows of the unit's head from `start` on, where they are in f16.
+    pub fn in_halves(&self, unit: &Unit, width: usize, start: usize) -> Option<Rows<'a, f16>> {
+        let Source { at, format, group, .. } = self.source;
+        let first = at.at(unit.batch, unit.head / group, start);
+        let are_halves = *format == CacheFormat::F16 && width > 0;
+        are_halves.then(|| Rows { data: bytemuck::cast_slice(&self.bytes[2 * first..]), stride: at.row, width })
+    }
+
+    /// Rows `start..start + rows` of the unit's head as f16: in place, or rounded to `stage` where they are f32.
     pub fn halves<'s>(
         &self,
         worker: &Worker<'_>,
         unit: &Unit,
         width: usize,
         (start, rows): (usize, usize),
-        (stage, rounds): (&'s mut [f32], bool),
-    ) -> Option<Rows<'s, f16>>
+        stage: &'s mut [f16],
+    ) -> Rows<'s, f16>
     where
         'a: 's,
     {
-        let Source { at, format, group, .. } = self.source;
-        let first = at.at(unit.batch, unit.head / group, start);
-        match format {
-            CacheFormat::F16 if width > 0 => {
-                Some(Rows { data: bytemuck::cast_slice(&self.bytes[2 * first..]), stride: at.row, width })
-            }
-            CacheFormat::F32 if rounds => {
-                let stage = &mut bytemuck::cast_slice_mut::<f32, f16>(stage)[..rows * width];
-                // Rows without gaps are rounded together.
-                let together = if at.row == width { rows } else { 1 };
-                let mut parts = stage.chunks_mut(together * width).enumerate();
-                let round = |(index, to): (usize, &mut [f16])| {
-                    let from = &self.data[first + index * together * at.row..][..to.len()];
-                    vector::narrow(worker, from, to)
-                };
-                parts.all(round).then_some(Rows { data: stage, stride: width, width })
-            }
-            _ => None,
+        if let Some(rows) = self.in_halves(unit, width, start) {
+            return rows;
         }
+        let Source { at, group, .. } = self.source;
+        let first = at.at(unit.batch, unit.head / group, start);
+        let stage = &mut stage[..rows * width];
+        // Rows without gaps are rounded together.
+        let together = if at.row == width { rows } else { 1 };
+        for (index, to) in stage.chunks_mut(together * width).enumerate() {
+            let from = &self.data[first + index * together * at.row..][..to.len()];
+            if !vector::narrow(worker, from, to) {
+                to.convert_from_f32_slice(from);
+            }
+        }
+        Rows { data: stage, stride: width, width }
     }
 
     /// Rows `start..start + rows` of the unit's head.

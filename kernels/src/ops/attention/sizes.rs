@@ -2,6 +2,7 @@
 
 use super::{Attention, Source};
 use crate::ops::blocks::Blocks;
+use crate::ukr::matmul_f16_f16_f32::MatMulF16F16F32;
 use crate::ukr::matmul_f32_f32_f32::MatMulF32F32F32;
 use crate::vector::{COLUMNS, STEP};
 
@@ -18,8 +19,6 @@ pub(super) const CHIP_STREAM_KEYS: usize = 512;
 /// Most panels of queries of a tile on a chip, and keys of a block: enough to pay for packing and for the beginning of a softmax.
 const CHIP_PANELS: usize = 8;
 const CHIP_KEYS: usize = 256;
-/// Most query rows of a tile that meets keys and values in f16: enough to pay for rounding them.
-pub(super) const HALVES_ROWS: usize = 64;
 /// Columns of which rows of f16 have a multiple for a matrix unit.
 pub(super) const HALVES_COLUMNS: usize = 64;
 
@@ -35,8 +34,7 @@ impl Attention {
     pub(super) fn tile_queries(&self) -> usize {
         match self.packed_blocks() {
             Some(blocks) => self.panels_and_keys(blocks)[0] * COLUMNS,
-            None if self.blocks.is_none() => TILE_ROWS,
-            None => HALVES_ROWS,
+            None => TILE_ROWS,
         }
     }
 
@@ -67,13 +65,13 @@ impl Attention {
         self.tile_heads() * self.dims.queries <= STREAM_ROWS
     }
 
-    /// Whether keys and values become f16 for a matrix unit that multiplies their rows in place, for more than a few query rows.
-    pub(super) fn multiplies_halves(&self) -> bool {
+    /// What multiplies more than a few query rows with keys and values in f16, where they may be rounded.
+    pub(super) fn halves(&self) -> Option<Blocks<MatMulF16F16F32>> {
         let of = |source: &Source, width: usize| {
             source.at.col == 1 && !source.format.is_scaled() && width > 0 && width.is_multiple_of(HALVES_COLUMNS)
         };
         let fits = of(&self.k, self.dims.head) && of(&self.v, self.dims.value_head);
-        self.rounds && self.has_matrix_of_halves && fits && !self.has_few_rows()
+        self.matrix.filter(|_| self.rounds && fits && !self.has_few_rows())
     }
 
     /// Whether elements of a key or a value are neighbours.
@@ -83,7 +81,7 @@ impl Attention {
 
     /// Whether rows of keys and values, whose elements are neighbours, are read in place.
     pub(super) fn streams(&self) -> bool {
-        self.has_few_rows() && self.lies_in_rows() || self.multiplies_halves()
+        self.has_few_rows() && self.lies_in_rows()
     }
 
     /// What multiplies blocks of keys and values that are not read in place, where it is not the host's engine.
@@ -93,7 +91,6 @@ impl Attention {
 
     pub(super) fn block_keys(&self) -> usize {
         match self.blocks {
-            Some(_) if self.multiplies_halves() => TILE_KEYS,
             Some(_) if self.streams() => CHIP_STREAM_KEYS,
             Some(blocks) => self.panels_and_keys(blocks)[1],
             None if self.streams() => STREAM_KEYS,

@@ -6,7 +6,7 @@ use rten_simd::SimdOp;
 use rten_tensor::{Matrix, MatrixLayout};
 use smallvec::SmallVec;
 
-use super::chip::Chip;
+use super::chip::{Chip, PADDING};
 use super::online::{self, Fold};
 use super::operand::{Block, Operand};
 use super::stream::{Dots, WeightedSums};
@@ -17,7 +17,7 @@ use crate::mem::Scratch;
 use crate::rt::Worker;
 use crate::tape::Io;
 use crate::ukr::binary_f32::Function;
-use crate::vector::{self, COLUMNS, STEP};
+use crate::vector::{self, COLUMNS};
 
 /// The query rows of a tile: `queries` from position `first` on of each of `heads` heads that share keys and values, and
 /// the keys that they are to see.
@@ -70,30 +70,25 @@ impl<'a> Tile<'a> {
         let keys = attention.most_keys();
         if attention.packed_blocks().is_some() {
             let rows = attention.padded_rows();
-            return [0, keys.next_multiple_of(STEP) * COLUMNS, 0, rows * d.value_head, rows, rows];
+            return [0, keys.next_multiple_of(PADDING) * COLUMNS, 0, rows * d.value_head, rows, rows];
         }
         // A lone row counts twice: see `gemm`.
         let rows = attention.tile_rows().max(2);
-        let staged = attention.k.is_staged() || attention.v.is_staged() || attention.multiplies_halves();
+        let staged = attention.k.is_staged() || attention.v.is_staged();
         let stage = if staged { keys * d.head.max(d.value_head) } else { 0 };
         [rows * d.head, rows * attention.pitch(keys), stage, rows * d.value_head, rows, rows]
     }
 
-    /// Elements of the parts of [`Chip`].
-    fn chip_parts(attention: &Attention) -> [usize; 4] {
-        attention.packed_blocks().map_or([0; 4], |_| Chip::parts(attention))
-    }
-
     /// Bytes of scratch.
     pub fn scratch(attention: &Attention) -> usize {
-        let parts = Self::parts(attention).into_iter().chain(Self::chip_parts(attention));
-        parts.map(Scratch::bytes::<f32>).sum()
+        let parts: usize = Self::parts(attention).map(Scratch::bytes::<f32>).iter().sum();
+        parts + attention.packed_blocks().map_or(0, |_| Chip::scratch(attention))
     }
 
     pub fn new(attention: &'a Attention, worker: &'a Worker<'a>, io: &Io<'a>, scratch: &'a mut [u8]) -> Self {
         let mut scratch = Scratch::new(scratch);
         let [queries, scores, stage, acc, max, sum] = Self::parts(attention).map(|len| scratch.take(len));
-        let chip = attention.packed_blocks().map(|blocks| Chip::new(blocks, Self::chip_parts(attention), &mut scratch));
+        let chip = attention.packed_blocks().map(|blocks| Chip::new(blocks, attention, &mut scratch));
         Self {
             attention,
             worker,
@@ -158,8 +153,7 @@ impl<'a> Tile<'a> {
         let (rows, width, pitch) = (unit.rows(), attention.dims.value_head, attention.pitch(cols));
         let (scores, acc) = (&scores[..rows * pitch], &mut acc[..rows * width]);
         if attention.streams() {
-            let rounds = attention.multiplies_halves();
-            let halves = v.halves(worker, unit, width, (start, cols), (stage, rounds));
+            let halves = v.in_halves(unit, width, start);
             if halves
                 .is_some_and(|halves| vector::row_sums(worker, (scores, pitch), (halves, cols), acc, attention.rounds))
             {
@@ -213,8 +207,7 @@ impl<'a> Tile<'a> {
         let (rows, width, pitch) = (unit.rows(), attention.dims.head, attention.pitch(cols));
         if attention.streams() {
             let (q, scores, scale) = (&queries[..rows * width], &mut scores[..rows * pitch], attention.scale);
-            let rounds = attention.multiplies_halves();
-            let halves = k.halves(worker, unit, width, (start, cols), (stage, rounds));
+            let halves = k.in_halves(unit, width, start);
             if halves.is_some_and(|halves| {
                 vector::row_dots(worker, q, (halves, cols), scale, (scores, pitch), attention.rounds)
             }) {

@@ -66,9 +66,25 @@ impl<F: MatMulFamily> Blocks<F> {
         worker: &Worker<'_>,
         left: &[F::A],
         panel: &[F::B],
-        [rows, k]: [usize; 2],
+        shape: [usize; 2],
         to: &mut [F::C],
         stride: usize,
+    ) {
+        self.accumulate_into(worker, left, panel, shape, (to, stride), false);
+    }
+
+    /// [`Blocks::multiply_into`], or added to the rows if `accumulate`.
+    ///
+    /// # Panics
+    /// When an operand is too short.
+    pub fn accumulate_into(
+        self,
+        worker: &Worker<'_>,
+        left: &[F::A],
+        panel: &[F::B],
+        [rows, k]: [usize; 2],
+        (to, stride): (&mut [F::C], usize),
+        accumulate: bool,
     ) {
         assert_eq!(panel.len(), self.panel_len(k), "length of a panel");
         let (kernel, groups) = (select::arm(self.variant, worker), self.groups(k));
@@ -78,7 +94,7 @@ impl<F: MatMulFamily> Blocks<F> {
             let block;
             (block, left) = left.split_at(panel_len(rows, k, self.spec().tile.k));
             let ahead = Ahead::evenly(&left[..block.len().min(left.len())], groups);
-            self.call(&kernel, &Call { rows, groups, block, panel, accumulate: false, ahead }, c, stride);
+            self.call(&kernel, &Call { rows, groups, block, panel, accumulate, ahead }, c, stride);
         }
     }
 
