@@ -186,7 +186,7 @@ fn transposes_move_every_width() {
 fn rotated_pairs() {
     each(ROTATE_F32, |variant, run| {
         lengths(|pairs, edge| {
-            for (rows, gap) in [(0, 0), (1, 0), (2, 3), (5, 0)] {
+            for (rows, gap) in [(0, 0), (1, 0), (2, 3), (5, 0), (13, 0)] {
                 let stride = 2 * pairs + gap;
                 let x = numbers((rows * stride).saturating_sub(gap), 1);
                 let mut y = Guarded::new(&x, edge);

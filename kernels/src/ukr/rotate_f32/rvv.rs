@@ -53,10 +53,30 @@ pub unsafe fn halves(args: &Args) {
     unsafe {
         match args.pairs {
             _ if args.rows == 0 => (),
-            pairs if pairs == lanes => whole::two_registers(args),
-            pairs if pairs == 2 * lanes => whole::four_registers(args),
+            pairs if pairs == lanes => in_groups(args, 4, whole::groups_of_four, whole::two_registers),
+            pairs if pairs == 2 * lanes => in_groups(args, 2, whole::groups_of_two, whole::four_registers),
             pairs if pairs == 4 * lanes => whole::eight_registers(args),
             _ => each_row(args, row_of_halves),
+        }
+    }
+}
+
+/// Turns rows without gaps by `many` as far as there are groups, and the rest by `single`.
+///
+/// # Safety
+/// That of both functions for rows of their number of pairs.
+unsafe fn in_groups(args: &Args, group: usize, many: unsafe fn(&Args), single: unsafe fn(&Args)) {
+    let bytes = 2 * args.pairs * size_of::<f32>();
+    let are_dense = args.x_stride == bytes && args.y_stride == bytes;
+    let rows = if are_dense { args.rows - args.rows % group } else { 0 };
+    // SAFETY: `args` has these rows.
+    unsafe {
+        if rows > 0 {
+            many(&Args { rows, ..*args });
+        }
+        if rows < args.rows {
+            let (x, y) = (args.x.byte_add(rows * bytes), args.y.byte_add(rows * bytes));
+            single(&Args { x, y, rows: args.rows - rows, ..*args });
         }
     }
 }
