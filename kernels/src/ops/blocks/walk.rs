@@ -31,6 +31,18 @@ struct Pass<'a, F: MatMulFamily> {
     panel: &'a [F::B],
     /// The part after it, which is asked for meanwhile.
     next: &'a [F::B],
+    /// Bytes of a group of the panel.
+    step: usize,
+}
+
+/// Packed rows of a block: how many, their numbers in all, the first and the end of those of a pass, and the bytes of a group.
+#[derive(Clone, Copy)]
+struct Numbers {
+    rows: usize,
+    all: usize,
+    start: usize,
+    end: usize,
+    step: usize,
 }
 
 impl<'a, F: MatMulFamily> Walk<'a, F> {
@@ -56,6 +68,7 @@ impl<'a, F: MatMulFamily> Walk<'a, F> {
                 panel: self.panel(panel, part)?,
                 next: next.map_or(Ok(&[][..]), |(panel, part)| self.panel(panel, part))?,
                 groups: self.part(part),
+                step: self.step() * size_of::<F::B>(),
             };
             self.pass(&pass, sums, width);
         }
@@ -67,8 +80,13 @@ impl<'a, F: MatMulFamily> Walk<'a, F> {
         self.groups * part / self.parts..self.groups * (part + 1) / self.parts
     }
 
+    /// Numbers of a group of a panel.
+    fn step(&self) -> usize {
+        self.blocks.columns() * self.blocks.spec().tile.k
+    }
+
     fn panel(&self, index: usize, part: usize) -> Result<&'a [F::B], RunError> {
-        let (groups, step) = (self.part(part), self.blocks.columns() * self.blocks.spec().tile.k);
+        let (groups, step) = (self.part(part), self.step());
         let panel: &[F::B] = self.weights.panel(self.blocks.layout(), index)?;
         Ok(&panel[groups.start * step..groups.end * step])
     }
@@ -76,30 +94,43 @@ impl<'a, F: MatMulFamily> Walk<'a, F> {
     /// Multiplies all rows: their sums are in rows of `width` numbers.
     #[inline(never)]
     fn pass(&self, pass: &Pass<'a, F>, sums: &mut [F::C], width: usize) {
-        let (grain, tile_k, groups) = (self.blocks.grain(), self.blocks.spec().tile.k, pass.groups.len());
-        let (is_alone, accumulate) = (self.rows <= grain, pass.groups.start > 0);
-        let mut later = if is_alone { &[] } else { pass.next };
+        let (grain, is_alone) = (self.blocks.grain(), self.rows <= self.blocks.grain());
+        let whole = self.numbers(pass, grain);
+        let (mut left, mut later) = (self.left, if is_alone { &[] } else { pass.next });
         let share = later.len().div_ceil(self.rows.div_ceil(grain).max(1));
-        let mut left = self.left;
         for (row, c) in (0..self.rows).step_by(grain).zip(sums.chunks_mut(grain * width)) {
-            let rows = self.blocks.tile_rows(grain.min(self.rows - row));
-            let of_rows = rows * tile_k;
-            let block;
-            (block, left) = left.split_at(self.groups * of_rows);
-            let ahead = if is_alone {
-                let step = self.blocks.columns() * tile_k * size_of::<F::B>();
-                Ahead { from: pass.panel.as_ptr().wrapping_byte_add(LEAD).cast(), step }
-            } else {
-                let asked;
-                (asked, later) = later.split_at(share.min(later.len()));
-                prefetch(asked);
+            let rest = self.rows - row;
+            let numbers = if rest >= grain { whole } else { self.numbers(pass, self.blocks.tile_rows(rest)) };
+            let (block, asked);
+            (block, left) = left.split_at(numbers.all);
+            (asked, later) = later.split_at(share.min(later.len()));
+            prefetch(asked);
+            let ahead = match is_alone {
+                true => Ahead { from: pass.panel.as_ptr().wrapping_byte_add(LEAD).cast(), step: pass.step },
                 // The same part of the next rows.
-                let from = left.as_ptr().wrapping_add(pass.groups.start * of_rows).cast();
-                Ahead { from, step: of_rows * size_of::<F::A>() }
+                false => Ahead { from: left.as_ptr().wrapping_add(numbers.start).cast(), step: numbers.step },
             };
-            let block = &block[pass.groups.start * of_rows..pass.groups.end * of_rows];
-            let call = Call { rows, groups, block, panel: pass.panel, accumulate, ahead };
+            let block = &block[numbers.start..numbers.end];
+            let call = Call {
+                rows: numbers.rows,
+                groups: pass.groups.len(),
+                block,
+                panel: pass.panel,
+                accumulate: pass.groups.start > 0,
+                ahead,
+            };
             self.blocks.call(&self.kernel, &call, c, width);
+        }
+    }
+
+    fn numbers(&self, pass: &Pass<'a, F>, rows: usize) -> Numbers {
+        let of_group = rows * self.blocks.spec().tile.k;
+        Numbers {
+            rows,
+            all: self.groups * of_group,
+            start: pass.groups.start * of_group,
+            end: pass.groups.end * of_group,
+            step: of_group * size_of::<F::A>(),
         }
     }
 }
