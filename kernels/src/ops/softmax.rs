@@ -120,7 +120,7 @@ impl<'w> Vectors<'w> {
         let [greatest, _] = self.greatest.of(x, 0.0).map(|number| number as f32);
         let mut stage = [0.0; STAGE];
         let sum: f64 = x.chunks(STAGE).map(|part| self.exp_sum.map(part, &mut stage[..part.len()], greatest)).sum();
-        self.normalize.map(x, y, [greatest, sum.ln() as f32, 1.0], [None; 2]);
+        self.normalize.map(x, y, &[[greatest, sum.ln() as f32, 1.0]], [None; 2]);
     }
 }
 

@@ -19,6 +19,7 @@ use crate::ukr::quantize_f32_u8::QuantizeF32U8;
 use crate::ukr::reduce_f32::{ReduceF32, Reduction};
 use crate::ukr::rescale_i32_f32::RescaleI32F32;
 use crate::ukr::rotate_f32::{Pairs, RotateF32};
+use crate::ukr::row_moments_f32::{RowMomentsF32, RowSums};
 use crate::ukr::select::Select;
 use crate::ukr::tile_f16::{TileF16, TilesOf};
 use crate::ukr::transpose::{self, Transpose};
@@ -161,6 +162,21 @@ pub static REDUCE_F32: &[Variant<ReduceF32>] = &[
     Variant { name: "rvv_moments", needs: Needs::RVV, spec: Reduction::Moments, run: riscv!(reduce_f32::rvv::moments) },
     Variant { name: "rvv_squares", needs: Needs::RVV, spec: Reduction::Squares, run: riscv!(reduce_f32::rvv::squares) },
     Variant { name: "rvv_sum", needs: Needs::RVV, spec: Reduction::Sum, run: riscv!(reduce_f32::rvv::sum) },
+];
+
+pub static ROW_MOMENTS_F32: &[Variant<RowMomentsF32>] = &[
+    Variant {
+        name: "rvv_moments",
+        needs: Needs::RVV,
+        spec: RowSums::Moments,
+        run: riscv!(row_moments_f32::rvv::moments),
+    },
+    Variant {
+        name: "rvv_squares",
+        needs: Needs::RVV,
+        spec: RowSums::Squares,
+        run: riscv!(row_moments_f32::rvv::squares),
+    },
 ];
 
 pub static EXP_SUM_F32: &[Variant<ExpSumF32>] =

@@ -38,6 +38,7 @@ pub mod rotate_f32;
 #[cfg(target_arch = "riscv64")]
 mod rounds;
 pub mod row_dots_f32;
+pub mod row_moments_f32;
 pub mod row_sums_f32;
 pub mod select;
 pub mod tile_f16;

@@ -1,9 +1,10 @@
 use super::find;
 use crate::rt::Worker;
-use crate::table::{Armed, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32};
+use crate::table::{Armed, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32, ROW_MOMENTS_F32};
 use crate::ukr::exp_sum_f32::{self, ExpSumF32};
 use crate::ukr::normalize_f32::{self, NormalizeF32};
 use crate::ukr::reduce_f32::{self, ReduceF32, Reduction};
+use crate::ukr::row_moments_f32::{self, RowMomentsF32, RowSums};
 
 /// The two numbers that a reduction leaves of `x`.
 pub(crate) struct Reduce<'w>(Armed<'w, ReduceF32>);
@@ -78,7 +79,35 @@ pub(crate) fn exp_sum_in_place(worker: &Worker<'_>, y: &mut [f32], shift: f32) -
     ExpSum::new(worker).map(|exp_sum| unsafe { exp_sum.call(y.as_ptr(), y, shift) })
 }
 
-/// `y = ((x - mean) - residue) * scale * gamma + beta` for moments `[mean, residue, scale]` and weights `[gamma, beta]`
+/// Two sums of each of some rows.
+pub(crate) struct RowMoments<'w>(Armed<'w, RowMomentsF32>);
+
+impl<'w> RowMoments<'w> {
+    pub fn new(worker: &Worker<'w>, of: RowSums) -> Option<Self> {
+        find(worker, ROW_MOMENTS_F32, of).map(Self)
+    }
+
+    /// Those of rows of `len` numbers without gaps; `false` where a row is too long for sums in lanes of f32.
+    ///
+    /// # Panics
+    /// When there are not as many rows as `sums`.
+    pub fn of(&self, x: &[f32], len: usize, sums: &mut [[f32; 2]]) -> bool {
+        assert_eq!(x.len(), len * sums.len());
+        if len > SUMMED {
+            return false;
+        }
+        if !x.is_empty() {
+            let (x_stride, rows) = (len * size_of::<f32>(), sums.len());
+            let args = row_moments_f32::Args { x: x.as_ptr(), x_stride, rows, len, sums: sums.as_mut_ptr() };
+            // SAFETY: the assertion makes it so many rows.
+            unsafe { self.0.call(&args) };
+        }
+        true
+    }
+}
+
+/// `y = ((x - mean) - residue) * scale * gamma + beta` for rows without gaps, with `[mean, residue, scale]` of each, and weights
+/// `[gamma, beta]`.
 pub(crate) struct Normalize<'w>(Armed<'w, NormalizeF32>);
 
 impl<'w> Normalize<'w> {
@@ -87,28 +116,30 @@ impl<'w> Normalize<'w> {
     }
 
     /// # Panics
-    /// When `x`, or a weight that is given, has another length than `y`.
-    pub fn map(&self, x: &[f32], y: &mut [f32], moments: [f32; 3], weights: [Option<&[f32]>; 2]) {
+    /// When `x` has another length than `y`, or a weight that is given than a row.
+    pub fn map(&self, x: &[f32], y: &mut [f32], moments: &[[f32; 3]], weights: [Option<&[f32]>; 2]) {
         assert_eq!(x.len(), y.len());
         self.call(x.as_ptr(), y, moments, weights);
     }
 
     /// # Panics
-    /// When a weight that is given has another length than `y`.
-    pub fn map_in_place(&self, y: &mut [f32], moments: [f32; 3], weights: [Option<&[f32]>; 2]) {
+    /// When a weight that is given has another length than a row.
+    pub fn map_in_place(&self, y: &mut [f32], moments: &[[f32; 3]], weights: [Option<&[f32]>; 2]) {
         self.call(y.as_ptr(), y, moments, weights);
     }
 
-    fn call(&self, x: *const f32, y: &mut [f32], [mean, residue, scale]: [f32; 3], weights: [Option<&[f32]>; 2]) {
+    fn call(&self, x: *const f32, y: &mut [f32], moments: &[[f32; 3]], weights: [Option<&[f32]>; 2]) {
+        let (rows, len) = (moments.len(), y.len() / moments.len().max(1));
+        assert_eq!(y.len(), rows * len);
         let [gamma, beta] = weights.map(|weights| {
             weights.map_or(std::ptr::null(), |weights| {
-                assert_eq!(weights.len(), y.len());
+                assert_eq!(weights.len(), len);
                 weights.as_ptr()
             })
         });
-        let (len, y) = (y.len(), y.as_mut_ptr());
-        let args = normalize_f32::Args { x, y, gamma, beta, len, mean, residue, scale };
-        // SAFETY: both callers pass as many numbers of `x` as `y` has, and the weights are null or as long.
+        let (y, stride, moments) = (y.as_mut_ptr(), len * size_of::<f32>(), moments.as_ptr());
+        let args = normalize_f32::Args { x, y, x_stride: stride, y_stride: stride, rows, len, gamma, beta, moments };
+        // SAFETY: both callers pass as many numbers of `x` as `y` has, so many rows, and the weights are null or as long as one.
         unsafe { self.0.call(&args) }
     }
 }

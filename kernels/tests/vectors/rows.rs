@@ -1,11 +1,12 @@
 //! What rows become on the way through a softmax or a normalisation.
 
-use kernels::table::{COLUMN_MAX_F32, EXP_COLUMNS_F32, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32};
+use kernels::table::{COLUMN_MAX_F32, EXP_COLUMNS_F32, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32, ROW_MOMENTS_F32};
 use kernels::ukr::column_max_f32::{self, COLUMNS, STEP};
 use kernels::ukr::reduce_f32::Reduction;
+use kernels::ukr::row_moments_f32::{self, RowSums};
 use kernels::ukr::{exp_columns_f32, exp_sum_f32, normalize_f32, reduce_f32};
 
-use crate::grid::{Guarded, call, each};
+use crate::grid::{Edge, Guarded, call, each};
 use crate::{lengths, numbers, ulps};
 
 #[test]
@@ -146,41 +147,93 @@ fn exponentials_of_columns_and_their_sums() {
 }
 
 #[test]
+fn sums_of_rows() {
+    each(ROW_MOMENTS_F32, |variant, run| {
+        lengths(|len, edge| {
+            for (rows, gap) in [(1, 0), (2, 3), (5, 0)] {
+                let (stride, len) = (len.max(1) + gap, len.max(1));
+                let x: Vec<f32> = numbers(rows * stride - gap, 5).into_iter().map(|x| x + 3.0).collect();
+                let (given, mut sums) = (Guarded::new(&x, edge), Guarded::new(&vec![[7.0; 2]; rows], edge));
+                let (x_stride, sums_at) = (stride * size_of::<f32>(), sums.as_mut_ptr());
+                let args = row_moments_f32::Args { x: given.as_ptr(), x_stride, rows, len, sums: sums_at };
+                // SAFETY: the buffers have `rows` rows.
+                unsafe { call(run, &args) };
+                for (row, sums) in x.chunks(stride).zip(&*sums) {
+                    let shift = if variant.spec == RowSums::Moments { row[0] } else { 0.0 };
+                    let wide = || row[..len].iter().map(|&x| f64::from(x) - f64::from(shift));
+                    let squares: f64 = wide().map(|x| x * x).sum();
+                    let sum: f64 = if variant.spec == RowSums::Moments { wide().sum() } else { 0.0 };
+                    // The order of the additions differs, and at least 16 lanes are summed up.
+                    let rounding = f64::from(f32::EPSILON) * (len as f64 / 16.0 + 8.0);
+                    let [in_sum, in_squares] =
+                        [sum, squares].map(|exact| move |actual: f32| (f64::from(actual) - exact).abs());
+                    let terms: f64 = wide().map(f64::abs).sum();
+                    let close = in_sum(sums[0]) <= rounding * terms && in_squares(sums[1]) <= rounding * squares;
+                    assert!(close, "{} of {rows} rows of {len}: {sums:?}, not {sum} and {squares}", variant.name);
+                }
+            }
+        });
+    });
+}
+
+#[test]
 fn normalisations_with_and_without_weights() {
     each(NORMALIZE_F32, |_, run| {
         lengths(|len, edge| {
             let weights = [(false, false), (false, true), (true, false), (true, true)];
             let moments = [[0.0, 0.0], [0.5, 0.0], [0.5, 0.125], [0.0, 0.125]];
-            for ((with_gamma, with_beta), [mean, residue]) in
+            for ((with_gamma, with_beta), moments) in
                 weights.into_iter().flat_map(|weights| moments.map(|moments| (weights, moments)))
             {
-                let weights = |given: bool, seed| Guarded::new(&numbers(if given { len } else { 0 }, seed), edge);
-                let (gamma, beta, x) = (weights(with_gamma, 1), weights(with_beta, 2), weights(true, 3));
-                let mut y = Guarded::new(&vec![7.0; len], edge);
-                let pointer = |given: bool, of: &Guarded<f32>| if given { of.as_ptr() } else { std::ptr::null() };
-                let args = normalize_f32::Args {
-                    x: x.as_ptr(),
-                    y: y.as_mut_ptr(),
-                    gamma: pointer(with_gamma, &gamma),
-                    beta: pointer(with_beta, &beta),
-                    len,
-                    mean,
-                    residue,
-                    scale: 3.0,
-                };
-                // SAFETY: the buffers that are given have `len` numbers.
-                unsafe { call(run, &args) };
-                for (index, &y) in y.iter().enumerate() {
-                    let mut wanted = (x[index] - mean - residue) * 3.0;
-                    wanted = match (with_gamma, with_beta) {
-                        (true, true) => wanted.mul_add(gamma[index], beta[index]),
-                        (true, false) => wanted * gamma[index],
-                        (false, true) => wanted + beta[index],
-                        (false, false) => wanted,
-                    };
-                    assert_eq!(y, wanted, "{len} {with_gamma} {with_beta} at {index}");
-                }
+                normalized(run, (len, edge), (with_gamma, with_beta), moments);
             }
         });
     });
+}
+
+/// Normalises three rows with gaps, of which the second has these moments.
+fn normalized(
+    run: unsafe fn(&normalize_f32::Args),
+    (len, edge): (usize, Edge),
+    (with_gamma, with_beta): (bool, bool),
+    [mean, residue]: [f32; 2],
+) {
+    const ROWS: usize = 3;
+    const GAP: usize = 2;
+    let stride = len + GAP;
+    let rows = |seed| Guarded::new(&numbers(ROWS * stride - GAP, seed), edge);
+    let weights = |given: bool, seed| Guarded::new(&numbers(if given { len } else { 0 }, seed), edge);
+    let (gamma, beta, x, mut y) = (weights(with_gamma, 1), weights(with_beta, 2), rows(3), rows(4));
+    let before = y.to_vec();
+    let moments = Guarded::new(&[[0.0, 0.0, 3.0], [mean, residue, 0.5], [mean, 0.0, 1.5]], edge);
+    let pointer = |given: bool, of: &Guarded<f32>| if given { of.as_ptr() } else { std::ptr::null() };
+    let args = normalize_f32::Args {
+        x: x.as_ptr(),
+        y: y.as_mut_ptr(),
+        x_stride: stride * size_of::<f32>(),
+        y_stride: stride * size_of::<f32>(),
+        rows: ROWS,
+        len,
+        gamma: pointer(with_gamma, &gamma),
+        beta: pointer(with_beta, &beta),
+        moments: moments.as_ptr(),
+    };
+    // SAFETY: the buffers that are given have `len` numbers a row.
+    unsafe { call(run, &args) };
+    for (index, &y) in y.iter().enumerate() {
+        let (row, column) = (index / stride, index % stride);
+        if column >= len {
+            assert_eq!(y, before[index], "a gap");
+            continue;
+        }
+        let [mean, residue, scale] = moments[row];
+        let mut wanted = (x[index] - mean - residue) * scale;
+        wanted = match (with_gamma, with_beta) {
+            (true, true) => wanted.mul_add(gamma[column], beta[column]),
+            (true, false) => wanted * gamma[column],
+            (false, true) => wanted + beta[column],
+            (false, false) => wanted,
+        };
+        assert_eq!(y, wanted, "{len} {with_gamma} {with_beta} at {index}");
+    }
 }

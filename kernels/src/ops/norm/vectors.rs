@@ -3,50 +3,80 @@ use crate::rt::Worker;
 use crate::ukr::binary_f32::Function;
 use crate::ukr::prefetch;
 use crate::ukr::reduce_f32::Reduction;
-use crate::vector::{Binary, Normalize, Reduce};
+use crate::ukr::row_moments_f32::RowSums;
+use crate::vector::{Binary, Normalize, Reduce, RowMoments};
+
+/// Numbers of the rows that are normalised together, which remain in the first cache meanwhile.
+const TOGETHER: usize = 2048;
+/// Most such rows.
+const ROWS: usize = 16;
+/// Where what is left of the mean is less than this times the deviation, it changes no result by a quarter of a unit in its last
+/// place.
+const NEGLIGIBLE: f32 = 1.0 / (1 << 26) as f32;
 
 /// The kernels of a norm on a worker whose core has vectors.
 pub(super) struct Vectors<'w> {
     kind: NormKind,
     add: Binary<'w>,
+    rows: RowMoments<'w>,
+    /// The same sums of one row.
     sums: Reduce<'w>,
     normalize: Normalize<'w>,
 }
 
 impl<'w> Vectors<'w> {
     pub fn new(worker: &Worker<'w>, kind: NormKind) -> Option<Self> {
-        let reduction = match kind {
-            NormKind::Layer => Reduction::Moments,
-            NormKind::Rms => Reduction::LaneSquares,
+        let (rows, sums) = match kind {
+            NormKind::Layer => (RowSums::Moments, Reduction::Moments),
+            NormKind::Rms => (RowSums::Squares, Reduction::LaneSquares),
         };
-        let (add, sums) = (Binary::new(worker, Function::Add)?, Reduce::new(worker, reduction)?);
-        Some(Self { kind, add, sums, normalize: Normalize::new(worker)? })
+        let (rows, sums) = (RowMoments::new(worker, rows)?, Reduce::new(worker, sums)?);
+        Some(Self { kind, add: Binary::new(worker, Function::Add)?, rows, sums, normalize: Normalize::new(worker)? })
     }
 
-    /// Mean (0 for RMS) and variance, or mean square, of a row that is not empty, for `share` of a row of its length. The sums are
-    /// of differences to one of the row's numbers; where that is so far from the mean that taking the mean's square off loses
-    /// digits, they are summed again from the mean.
-    fn moments(&self, row: &[f32], share: f64) -> [f64; 2] {
-        if self.kind == NormKind::Rms {
-            return [0.0, self.sums.sums(row, 0.0)[0] * share];
+    /// The mean (0 for RMS), what it lacks for having been rounded, and the inverse deviation of rows of `cols` numbers.
+    fn moments(&self, rows: &[f32], cols: usize, epsilon: f64, moments: &mut [[f32; 3]]) {
+        let mut sums = [[0.0; 2]; ROWS];
+        let sums = &mut sums[..moments.len()];
+        let are_known = self.rows.of(rows, cols, sums);
+        for ((row, sums), moments) in rows.chunks_exact(cols).zip(sums).zip(moments) {
+            let sums = if are_known { sums.map(f64::from) } else { self.long(row) };
+            let [mean, variance] = self.mean(row, sums);
+            let inv_std = (1.0 / (variance + epsilon).sqrt()) as f32;
+            let rounded = mean as f32;
+            let residue = (mean - f64::from(rounded)) as f32;
+            *moments = [rounded, if (residue * inv_std).abs() < NEGLIGIBLE { 0.0 } else { residue }, inv_std];
         }
-        let around = |shift: f32| {
-            let [sum, squares] = self.sums.sums(row, shift);
+    }
+
+    /// The sums of a row that is too long for one kernel call.
+    fn long(&self, row: &[f32]) -> [f64; 2] {
+        match self.kind {
+            NormKind::Layer => self.sums.sums(row, row[0]),
+            NormKind::Rms => [0.0, self.sums.sums(row, 0.0)[0]],
+        }
+    }
+
+    /// Mean (0 for RMS) and variance, or mean square, of a row that is not empty. The sums are of differences to the first of the row's
+    /// numbers; where that is so far from the mean that taking the mean's square off loses digits, they are summed again from the
+    /// mean.
+    fn mean(&self, row: &[f32], [sum, squares]: [f64; 2]) -> [f64; 2] {
+        let share = 1.0 / row.len() as f64;
+        if self.kind == NormKind::Rms {
+            return [0.0, squares * share];
+        }
+        let around = |[sum, squares]: [f64; 2]| {
             let difference = sum * share;
             (difference, squares * share - difference * difference)
         };
-        let (mut shift, (mut difference, mut variance)) = (row[0], around(row[0]));
+        let (mut shift, (mut difference, mut variance)) = (row[0], around([sum, squares]));
         if difference * difference > 4.0 * variance {
             shift = (f64::from(shift) + difference) as f32;
-            (difference, variance) = around(shift);
+            (difference, variance) = around(self.sums.sums(row, shift));
         }
         [f64::from(shift) + difference, if variance < 0.0 { 0.0 } else { variance }]
     }
 }
-
-/// Where what is left of the mean is less than this times the deviation, it changes no result by a quarter of a unit in its last
-/// place.
-const NEGLIGIBLE: f32 = 1.0 / (1 << 26) as f32;
 
 impl Rows<'_> {
     /// The rows on a core with vectors.
@@ -57,32 +87,42 @@ impl Rows<'_> {
         }
         let y = std::mem::take(&mut self.y);
         let is_sum = norm.skip_rows.is_some() || self.bias.is_some();
-        let share = 1.0 / cols as f64;
-        for (row, y) in y.chunks_exact_mut(cols).enumerate() {
-            let x = &self.x[row * cols..];
-            prefetch(&x[cols..x.len().min(2 * cols)]);
-            let x = &x[..cols];
-            match (self.skip(row), self.bias) {
-                (Some(skip), _) => vectors.add.map(x, skip, y),
-                (None, Some(bias)) => vectors.add.map(x, bias, y),
-                (None, None) => (),
-            }
-            if let (Some(_), Some(bias)) = (norm.skip_rows, self.bias) {
-                vectors.add.map_in_place(y, bias);
+        let together = (TOGETHER / cols).clamp(1, ROWS);
+        for (group, y) in y.chunks_mut(together * cols).enumerate() {
+            let first = group * together;
+            let x = &self.x[first * cols..];
+            prefetch(&x[y.len()..x.len().min(2 * y.len())]);
+            let x = &x[..y.len()];
+            if is_sum {
+                self.add_up(vectors, first, x, y);
             }
             let t = if is_sum { &*y } else { x };
-            self.write_sum(row, t);
-            let [mean, variance] = vectors.moments(t, share);
-            let inv_std = (1.0 / (variance + f64::from(norm.epsilon)).sqrt()) as f32;
-            let rounded = mean as f32;
-            let residue = (mean - f64::from(rounded)) as f32;
-            let residue = if (residue * inv_std).abs() < NEGLIGIBLE { 0.0 } else { residue };
-            let (moments, weights) = ([rounded, residue, inv_std], [self.gamma, self.beta]);
+            t.chunks_exact(cols).enumerate().for_each(|(row, t)| self.write_sum(first + row, t));
+            let mut moments = [[0.0; 3]; ROWS];
+            let moments = &mut moments[..y.len() / cols];
+            vectors.moments(t, cols, norm.epsilon.into(), moments);
+            let weights = [self.gamma, self.beta];
             match is_sum {
                 true => vectors.normalize.map_in_place(y, moments, weights),
                 false => vectors.normalize.map(x, y, moments, weights),
             }
-            self.write_moments(row, [rounded, inv_std]);
+            let moments = moments.iter().enumerate();
+            moments.for_each(|(row, &[mean, _, inv_std])| self.write_moments(first + row, [mean, inv_std]));
+        }
+    }
+
+    /// `y = x + skip + bias` for rows from row `first` on.
+    fn add_up(&self, vectors: &Vectors<'_>, first: usize, x: &[f32], y: &mut [f32]) {
+        let cols = self.norm.cols;
+        for (row, (x, y)) in x.chunks_exact(cols).zip(y.chunks_exact_mut(cols)).enumerate() {
+            match (self.skip(first + row), self.bias) {
+                (Some(skip), _) => vectors.add.map(x, skip, y),
+                (None, Some(bias)) => vectors.add.map(x, bias, y),
+                (None, None) => (),
+            }
+            if let (Some(_), Some(bias)) = (self.norm.skip_rows, self.bias) {
+                vectors.add.map_in_place(y, bias);
+            }
         }
     }
 }

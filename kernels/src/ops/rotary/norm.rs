@@ -28,7 +28,7 @@ impl<'a> Norm<'a> {
         };
         let mean = squares.sums(x, 0.0)[0] / x.len() as f64;
         let inverse = (1.0 / (mean + f64::from(self.epsilon)).sqrt()) as f32;
-        normalize.map(x, out, [0.0, 0.0, inverse], [Some(self.weight), None]);
+        normalize.map(x, out, &[[0.0, 0.0, inverse]], [Some(self.weight), None]);
     }
 }
 

@@ -1,38 +1,58 @@
-//! Groups of eight registers: v8 is `x`, v16 `gamma`, v0 `beta`, v24 the result.
+//! Groups of eight registers, of one row after the other: v8 is `x`, v16 `gamma`, v0 `beta`, v24 the result. The next row's numbers come
+//! while those before are worked on.
 
 use super::Args;
-use crate::ukr::rounds::{first, next};
 
-/// `$load` brings weights, `$centre` reads v8 for the last time, `$rest` leaves the result in v24.
+/// `$load` brings weights, `$centre` reads v8 for the last time, `$rest` leaves the result in v24; the mean, the residue and the scale
+/// of a row are in f10 to f12.
 macro_rules! rows {
     ($args:expr, [$($load:literal),*], [$($centre:literal),+], [$($rest:literal),*]) => {
         std::arch::asm!(
             ".option push",
             ".option arch, +v",
-            "beqz a2, 2f",
-            first!(),
+            "beqz a6, 4f",
             "1:",
+            "beqz a5, 4f",
+            "vsetvli t0, a5, e32, m8, ta, ma",
+            "vle32.v v8, (a0)",
             $($load,)*
+            "mv t1, a0",
+            "mv t2, a1",
+            "mv t3, a6",
+            "mv t4, a7",
+            "2:",
+            "flw f10, 0(t4)",
+            "flw f11, 4(t4)",
+            "flw f12, 8(t4)",
+            "addi t4, t4, 12",
+            "addi t3, t3, -1",
+            "add t1, t1, s2",
             $($centre,)+
-            next!(),
+            "beqz t3, 3f",
+            "vle32.v v8, (t1)",
+            "3:",
             $($rest,)*
-            "vse32.v v24, (a1)",
+            "vse32.v v24, (t2)",
+            "add t2, t2, s3",
+            "bnez t3, 2b",
+            "slli t2, t0, 2",
+            "add a0, a0, t2",
             "add a1, a1, t2",
             "add a3, a3, t2",
             "add a4, a4, t2",
-            "mv t0, t1",
-            "vsetvli zero, t0, e32, m8, ta, ma",
-            "bnez t0, 1b",
-            "2:",
+            "sub a5, a5, t0",
+            "j 1b",
+            "4:",
             ".option pop",
             inout("a0") $args.x => _,
             inout("a1") $args.y => _,
-            inout("a2") $args.len => _,
             inout("a3") $args.gamma => _,
             inout("a4") $args.beta => _,
-            in("f10") $args.mean,
-            in("f11") $args.residue,
-            in("f12") $args.scale,
+            inout("a5") $args.len => _,
+            in("a6") $args.rows,
+            in("a7") $args.moments,
+            in("s2") $args.x_stride,
+            in("s3") $args.y_stride,
             clobber_abi("C"),
             options(nostack),
         )
@@ -65,9 +85,10 @@ macro_rules! weighted {
 pub unsafe fn run(args: &Args) {
     // SAFETY: the assembly touches only the numbers that `Args` lends it.
     unsafe {
-        match (args.mean == 0.0, args.residue == 0.0) {
-            (true, true) => weighted!(args, ["vfmul.vf v24, v8, f12"], []),
-            (_, true) => weighted!(args, ["vfsub.vf v24, v8, f10"], ["vfmul.vf v24, v24, f12"]),
+        let moments = std::slice::from_raw_parts(args.moments, args.rows);
+        match [0, 1].map(|of| moments.iter().all(|moments| moments[of] == 0.0)) {
+            [true, true] => weighted!(args, ["vfmul.vf v24, v8, f12"], []),
+            [_, true] => weighted!(args, ["vfsub.vf v24, v8, f10"], ["vfmul.vf v24, v24, f12"]),
             _ => weighted!(args, ["vfsub.vf v24, v8, f10"], ["vfsub.vf v24, v24, f11", "vfmul.vf v24, v24, f12"]),
         }
     }
