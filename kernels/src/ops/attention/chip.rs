@@ -200,12 +200,16 @@ impl Tile<'_> {
         }
     }
 
-    /// Makes the sums of panels rows.
+    /// Makes the sums of panels rows; where no key was seen, they are 0.
     fn turn(&mut self, unit: &Unit) {
-        let Self { attention, worker, acc, chip: Some(chip), .. } = self else { return };
+        let Self { attention, worker, acc, max, chip: Some(chip), .. } = self else { return };
         let width = attention.dims.value_head;
         for first in (0..unit.rows()).step_by(COLUMNS) {
             let acc = &mut acc[first * width..][..COLUMNS * width];
+            if max[first..][..COLUMNS].iter().all(|&max| max == f32::NEG_INFINITY) {
+                acc.fill(0.0);
+                continue;
+            }
             let turned = &mut chip.turned[..COLUMNS * width];
             chip.blocks.pack_block(worker, Rows::contiguous(acc, width, COLUMNS), turned);
             acc.copy_from_slice(turned);

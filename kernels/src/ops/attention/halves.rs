@@ -76,9 +76,11 @@ impl Products for Halves<'_> {
     fn take_queries(&mut self, worker: &Worker<'_>, first: usize, rows: Rows<'_, f32>, factor: f32) {
         let Rows { data, rows: count, k, strides: [stride, step] } = rows;
         for (row, to) in self.rows.chunks_exact_mut(k).enumerate() {
-            let from = if row < count { &data[row * stride..] } else { &[] };
-            to.fill(0.0);
-            to.iter_mut().zip(from.iter().step_by(step)).for_each(|(to, x)| *to = *x);
+            match (row < count, step) {
+                (false, _) => to.fill(0.0),
+                (true, 1) => to.copy_from_slice(&data[row * stride..][..k]),
+                _ => to.iter_mut().zip(data[row * stride..].iter().step_by(step)).for_each(|(to, x)| *to = *x),
+            }
         }
         // Exact but for what f16 has too few digits for.
         let power = f32::from_bits(factor.abs().to_bits() & f32::INFINITY.to_bits()).clamp(LEAST, 1.0);

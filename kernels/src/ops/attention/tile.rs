@@ -110,11 +110,11 @@ impl<'a> Tile<'a> {
     pub fn run(&mut self, unit: &Unit) -> Result<(), RunError> {
         self.max.fill(f32::NEG_INFINITY);
         self.sum.fill(0.0);
-        self.acc.fill(0.0);
         if self.chip.is_some() {
             self.run_panels(unit);
             return Ok(());
         }
+        self.acc.fill(0.0);
         self.gather_queries(unit);
         let block = self.attention.block_keys();
         for start in unit.keys.clone().step_by(block) {

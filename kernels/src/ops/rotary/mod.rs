@@ -54,7 +54,7 @@ impl Driver for Rotary {
             let first = self.spans.of(io, 1 + self.rows.operands(), batch)?.first;
             // Often the next rows.
             let behind = self.x.at(batch, heads.end - 1, row) + width;
-            prefetch(&x[behind..][..width.min(x.len() - behind)]);
+            prefetch(&x[behind..][..(heads.len() * width).min(x.len() - behind)]);
             turn.row([batch, row], first, heads)?;
         }
         Ok(())
