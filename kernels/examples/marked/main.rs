@@ -9,7 +9,7 @@ use kernels::isa::{Engine, Isa, isa_of_this_thread};
 use kernels::table::*;
 use kernels::ukr::{Ahead, MatMulArgs, binary_f32, column_max_f32, convert_f16_f32, convert_f32_f16, exp_columns_f32};
 use kernels::ukr::{exp_sum_f32, interleave_f32_f16, normalize_f32, quantize_f32_u8, reduce_f32, rescale_i32_f32};
-use kernels::ukr::{rotate_f32, row_moments_f32, tile_f16, transpose, unary_f32};
+use kernels::ukr::{reduce_rows_f32, rotate_f32, tile_f16, transpose, unary_f32};
 
 /// Depths of matrix products.
 const DEPTHS: [usize; 2] = [64, 512];
@@ -131,7 +131,7 @@ fn vectors() {
     let (beta, moments) = (std::ptr::null(), &[0.5, 0.0, 1.0]);
     let normalize = normalize_f32::Args { x, y, x_stride: 0, y_stride: 0, rows: 1, len, gamma: x, beta, moments };
     let mut moments = [0.0; 2];
-    let moments = row_moments_f32::Args { x, x_stride: 0, rows: 1, len, sums: &mut moments };
+    let moments = reduce_rows_f32::Args { x, x_stride: 0, rows: 1, len, results: &mut moments };
     let (byte, half) = (bytes.as_mut_ptr(), halves.as_mut_ptr());
     // SAFETY: every buffer has `LEN` numbers, and those behind null pointers may be absent.
     unsafe {
@@ -143,7 +143,7 @@ fn vectors() {
         each(COLUMN_MAX_F32, column_max_f32::Args { x, rows: LEN / column_max_f32::COLUMNS, max: y });
         each(EXP_COLUMNS_F32, exp_columns_f32::Args { x, y, len, shifts: x, sums: totals.as_mut_ptr() });
         each(NORMALIZE_F32, normalize);
-        each(ROW_MOMENTS_F32, moments);
+        each(REDUCE_ROWS_F32, moments);
         each(QUANTIZE_F32_U8, quantize_f32_u8::Args { x, y: byte, len, scale: 0.1, zero_point: 128, flip: 0 });
         each(RESCALE_I32_F32, rescale);
         each(CONVERT_F32_F16, convert_f32_f16::Args { x, y: half, len });

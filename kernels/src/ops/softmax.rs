@@ -7,15 +7,19 @@ use rten_simd::SimdOp;
 use crate::driver::{Driver, RunError};
 use crate::rt::Worker;
 use crate::tape::{Io, SharedOut};
-use crate::ukr::binary_f32::Function;
 use crate::ukr::prefetch;
 use crate::ukr::reduce_f32::Reduction;
+use crate::ukr::reduce_rows_f32::RowReduction;
 use crate::vector;
 
 /// Elements that one rank takes at least.
 const GRAIN: usize = 4096;
 /// Neighbouring columns that are gathered together when the axis is not the last: one cache line.
 const BLOCK: usize = 16;
+/// Numbers of the rows that are worked on together, which remain in the first cache meanwhile.
+const TOGETHER: usize = 2048;
+/// Most such rows.
+const ROWS: usize = 16;
 /// Exponentials that are computed at once where only their sum is wanted.
 const STAGE: usize = 256;
 
@@ -34,17 +38,21 @@ impl Softmax {
         Self { outer, axis, inner, log }
     }
 
-    fn row(&self, vectors: Option<&Vectors<'_>>, x: &[f32], y: &mut [f32]) {
-        match (vectors, self.log) {
-            (Some(vectors), false) => vectors.softmax(x, y),
-            (Some(vectors), true) => vectors.log_softmax(x, y),
-            (None, log) => {
-                y.copy_from_slice(x);
-                match log {
-                    true => rten_vecmath::LogSoftmax::new_mut(y).dispatch(),
-                    false => rten_vecmath::Softmax::new_mut(y).dispatch(),
-                };
+    /// At most [`ROWS`] rows.
+    fn rows(&self, vectors: Option<&Vectors<'_>>, x: &[f32], y: &mut [f32]) {
+        if let (Some(vectors), false) = (vectors, self.log) {
+            return vectors.softmax(x, y, self.axis);
+        }
+        for (x, y) in x.chunks_exact(self.axis).zip(y.chunks_exact_mut(self.axis)) {
+            if let Some(vectors) = vectors {
+                vectors.log_softmax(x, y);
+                continue;
             }
+            y.copy_from_slice(x);
+            match self.log {
+                true => rten_vecmath::LogSoftmax::new_mut(y).dispatch(),
+                false => rten_vecmath::Softmax::new_mut(y).dispatch(),
+            };
         }
     }
 
@@ -55,13 +63,14 @@ impl Softmax {
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { y.range(elements.clone()) };
         let vectors = Vectors::new(worker);
-        let mut rows = x[elements].chunks_exact(self.axis).peekable();
-        for y in y.chunks_exact_mut(self.axis) {
+        let together = (TOGETHER / self.axis).clamp(1, ROWS) * self.axis;
+        let mut rows = x[elements].chunks(together).peekable();
+        for y in y.chunks_mut(together) {
             let Some(x) = rows.next() else { return };
             if let (Some(_), Some(next)) = (&vectors, rows.peek()) {
                 prefetch(next);
             }
-            self.row(vectors.as_ref(), x, y);
+            self.rows(vectors.as_ref(), x, y);
         }
     }
 
@@ -79,8 +88,8 @@ impl Softmax {
                     rows[column * self.axis + step] = *value;
                 }
             }
-            let columns = rows.chunks_exact(self.axis).zip(results.chunks_exact_mut(self.axis));
-            columns.take(width).for_each(|(row, result)| self.row(vectors.as_ref(), row, result));
+            let columns = width * self.axis;
+            self.rows(vectors.as_ref(), &rows[..columns], &mut results[..columns]);
             for step in 0..self.axis {
                 // SAFETY: shares of ranks are disjoint, and so are the blocks of different units.
                 let y = unsafe { y.range(at(step)..at(step) + width) };
@@ -94,26 +103,33 @@ impl Softmax {
 
 /// The kernels of a worker whose core has vectors.
 struct Vectors<'w> {
+    rows: vector::ReduceRows<'w>,
+    /// The same of one row.
     greatest: vector::Reduce<'w>,
     exp_sum: vector::ExpSum<'w>,
-    mul: vector::Binary<'w>,
     normalize: vector::Normalize<'w>,
 }
 
 impl<'w> Vectors<'w> {
     fn new(worker: &Worker<'w>) -> Option<Self> {
         Some(Self {
+            rows: vector::ReduceRows::new(worker, RowReduction::Greatest)?,
             greatest: vector::Reduce::new(worker, Reduction::Greatest)?,
             exp_sum: vector::ExpSum::new(worker)?,
-            mul: vector::Binary::new(worker, Function::Mul)?,
             normalize: vector::Normalize::new(worker)?,
         })
     }
 
-    fn softmax(&self, x: &[f32], y: &mut [f32]) {
-        let [greatest, _] = self.greatest.of(x, 0.0);
-        let sum = self.exp_sum.map(x, y, greatest as f32);
-        self.mul.map_in_place(y, &[(1.0 / sum) as f32]);
+    /// At most [`ROWS`] rows of `axis` numbers.
+    fn softmax(&self, x: &[f32], y: &mut [f32], axis: usize) {
+        let rows = x.len() / axis;
+        let (mut greatest, mut moments) = ([[0.0; 2]; ROWS], [[0.0; 3]; ROWS]);
+        let are_known = self.rows.of(x, axis, &mut greatest[..rows]);
+        for (row, (x, y)) in x.chunks_exact(axis).zip(y.chunks_exact_mut(axis)).enumerate() {
+            let greatest = if are_known { greatest[row][0] } else { self.greatest.of(x, 0.0)[0] as f32 };
+            moments[row][2] = (1.0 / self.exp_sum.map(x, y, greatest)) as f32;
+        }
+        self.normalize.map_in_place(y, &moments[..rows], [None; 2]);
     }
 
     fn log_softmax(&self, x: &[f32], y: &mut [f32]) {

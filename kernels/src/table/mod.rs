@@ -1,6 +1,7 @@
 //! The list of all micro-kernels. Tests, benchmarks, selection and documentation read these rows.
 
 mod matmul;
+mod rows;
 mod stream;
 mod vector;
 
@@ -13,6 +14,7 @@ use crate::tensor::Element;
 use crate::ukr::MatMulArgs;
 
 pub use matmul::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_NBITS, MATMUL_U8_I8_I32, MATVEC_NBITS};
+pub use rows::*;
 pub use stream::{ROW_DOTS_F32, ROW_SUMS_F32};
 pub use vector::*;
 

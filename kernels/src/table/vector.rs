@@ -3,23 +3,17 @@
 use super::{Variant, riscv};
 use crate::isa::Needs;
 use crate::ukr::binary_f32::{self, BinaryF32};
-use crate::ukr::column_max_f32::ColumnMaxF32;
 use crate::ukr::compare_f32::{CompareF32, Relation};
 use crate::ukr::convert_f16_f32::ConvertF16F32;
 use crate::ukr::convert_f32_f16::ConvertF32F16;
 use crate::ukr::dequantize_i8_f32::DequantizeI8F32;
 use crate::ukr::dequantize_nbits_f16::DequantizeNBitsF16;
-use crate::ukr::exp_columns_f32::ExpColumnsF32;
-use crate::ukr::exp_sum_f32::ExpSumF32;
 use crate::ukr::interleave_f32_f16::InterleaveF32F16;
-use crate::ukr::normalize_f32::NormalizeF32;
 use crate::ukr::pack_f32_f16::PackF32F16;
 use crate::ukr::quantize_f32_i8::QuantizeF32I8;
 use crate::ukr::quantize_f32_u8::QuantizeF32U8;
-use crate::ukr::reduce_f32::{ReduceF32, Reduction};
 use crate::ukr::rescale_i32_f32::RescaleI32F32;
 use crate::ukr::rotate_f32::{Pairs, RotateF32};
-use crate::ukr::row_moments_f32::{RowMomentsF32, RowSums};
 use crate::ukr::select::Select;
 use crate::ukr::tile_f16::{TileF16, TilesOf};
 use crate::ukr::transpose::{self, Transpose};
@@ -139,57 +133,6 @@ pub static SELECT: &[Variant<Select>] = &[
     Variant { name: "rvv_32", needs: Needs::RVV, spec: 4, run: riscv!(select::rvv::bits_32) },
     Variant { name: "rvv_64", needs: Needs::RVV, spec: 8, run: riscv!(select::rvv::bits_64) },
 ];
-
-pub static REDUCE_F32: &[Variant<ReduceF32>] = &[
-    Variant {
-        name: "rvv_extremes",
-        needs: Needs::RVV,
-        spec: Reduction::Extremes,
-        run: riscv!(reduce_f32::rvv::extremes),
-    },
-    Variant {
-        name: "rvv_greatest",
-        needs: Needs::RVV,
-        spec: Reduction::Greatest,
-        run: riscv!(reduce_f32::rvv::greatest),
-    },
-    Variant {
-        name: "rvv_lane_squares",
-        needs: Needs::RVV,
-        spec: Reduction::LaneSquares,
-        run: riscv!(reduce_f32::rvv::lane_squares),
-    },
-    Variant { name: "rvv_moments", needs: Needs::RVV, spec: Reduction::Moments, run: riscv!(reduce_f32::rvv::moments) },
-    Variant { name: "rvv_squares", needs: Needs::RVV, spec: Reduction::Squares, run: riscv!(reduce_f32::rvv::squares) },
-    Variant { name: "rvv_sum", needs: Needs::RVV, spec: Reduction::Sum, run: riscv!(reduce_f32::rvv::sum) },
-];
-
-pub static ROW_MOMENTS_F32: &[Variant<RowMomentsF32>] = &[
-    Variant {
-        name: "rvv_moments",
-        needs: Needs::RVV,
-        spec: RowSums::Moments,
-        run: riscv!(row_moments_f32::rvv::moments),
-    },
-    Variant {
-        name: "rvv_squares",
-        needs: Needs::RVV,
-        spec: RowSums::Squares,
-        run: riscv!(row_moments_f32::rvv::squares),
-    },
-];
-
-pub static EXP_SUM_F32: &[Variant<ExpSumF32>] =
-    &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(exp_sum_f32::rvv::run) }];
-
-pub static COLUMN_MAX_F32: &[Variant<ColumnMaxF32>] =
-    &[Variant { name: "rvv", needs: Needs::RVV_256_TO_1024, spec: (), run: riscv!(column_max_f32::rvv::run) }];
-
-pub static EXP_COLUMNS_F32: &[Variant<ExpColumnsF32>] =
-    &[Variant { name: "rvv", needs: Needs::RVV_256_TO_1024, spec: (), run: riscv!(exp_columns_f32::rvv::run) }];
-
-pub static NORMALIZE_F32: &[Variant<NormalizeF32>] =
-    &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(normalize_f32::rvv::run) }];
 
 pub static QUANTIZE_F32_U8: &[Variant<QuantizeF32U8>] =
     &[Variant { name: "rvv", needs: Needs::RVV, spec: (), run: riscv!(quantize_f32_u8::rvv::run) }];

@@ -33,12 +33,12 @@ pub mod pack_f32_f16;
 pub mod quantize_f32_i8;
 pub mod quantize_f32_u8;
 pub mod reduce_f32;
+pub mod reduce_rows_f32;
 pub mod rescale_i32_f32;
 pub mod rotate_f32;
 #[cfg(target_arch = "riscv64")]
 mod rounds;
 pub mod row_dots_f32;
-pub mod row_moments_f32;
 pub mod row_sums_f32;
 pub mod select;
 pub mod tile_f16;

@@ -1,10 +1,10 @@
 use super::find;
 use crate::rt::Worker;
-use crate::table::{Armed, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32, ROW_MOMENTS_F32};
+use crate::table::{Armed, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32, REDUCE_ROWS_F32};
 use crate::ukr::exp_sum_f32::{self, ExpSumF32};
 use crate::ukr::normalize_f32::{self, NormalizeF32};
 use crate::ukr::reduce_f32::{self, ReduceF32, Reduction};
-use crate::ukr::row_moments_f32::{self, RowMomentsF32, RowSums};
+use crate::ukr::reduce_rows_f32::{self, ReduceRowsF32, RowReduction};
 
 /// The two numbers that a reduction leaves of `x`.
 pub(crate) struct Reduce<'w>(Armed<'w, ReduceF32>);
@@ -79,26 +79,26 @@ pub(crate) fn exp_sum_in_place(worker: &Worker<'_>, y: &mut [f32], shift: f32) -
     ExpSum::new(worker).map(|exp_sum| unsafe { exp_sum.call(y.as_ptr(), y, shift) })
 }
 
-/// Two sums of each of some rows.
-pub(crate) struct RowMoments<'w>(Armed<'w, RowMomentsF32>);
+/// The two numbers that a reduction leaves of each of some rows.
+pub(crate) struct ReduceRows<'w>(Armed<'w, ReduceRowsF32>);
 
-impl<'w> RowMoments<'w> {
-    pub fn new(worker: &Worker<'w>, of: RowSums) -> Option<Self> {
-        find(worker, ROW_MOMENTS_F32, of).map(Self)
+impl<'w> ReduceRows<'w> {
+    pub fn new(worker: &Worker<'w>, of: RowReduction) -> Option<Self> {
+        find(worker, REDUCE_ROWS_F32, of).map(Self)
     }
 
     /// Those of rows of `len` numbers without gaps; `false` where a row is too long for sums in lanes of f32.
     ///
     /// # Panics
-    /// When there are not as many rows as `sums`.
-    pub fn of(&self, x: &[f32], len: usize, sums: &mut [[f32; 2]]) -> bool {
-        assert_eq!(x.len(), len * sums.len());
+    /// When there are not as many rows as `results`.
+    pub fn of(&self, x: &[f32], len: usize, results: &mut [[f32; 2]]) -> bool {
+        assert_eq!(x.len(), len * results.len());
         if len > SUMMED {
             return false;
         }
         if !x.is_empty() {
-            let (x_stride, rows) = (len * size_of::<f32>(), sums.len());
-            let args = row_moments_f32::Args { x: x.as_ptr(), x_stride, rows, len, sums: sums.as_mut_ptr() };
+            let (x_stride, rows) = (len * size_of::<f32>(), results.len());
+            let args = reduce_rows_f32::Args { x: x.as_ptr(), x_stride, rows, len, results: results.as_mut_ptr() };
             // SAFETY: the assertion makes it so many rows.
             unsafe { self.0.call(&args) };
         }

@@ -1,9 +1,9 @@
 //! What rows become on the way through a softmax or a normalisation.
 
-use kernels::table::{COLUMN_MAX_F32, EXP_COLUMNS_F32, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32, ROW_MOMENTS_F32};
+use kernels::table::{COLUMN_MAX_F32, EXP_COLUMNS_F32, EXP_SUM_F32, NORMALIZE_F32, REDUCE_F32, REDUCE_ROWS_F32};
 use kernels::ukr::column_max_f32::{self, COLUMNS, STEP};
 use kernels::ukr::reduce_f32::Reduction;
-use kernels::ukr::row_moments_f32::{self, RowSums};
+use kernels::ukr::reduce_rows_f32::{self, RowReduction};
 use kernels::ukr::{exp_columns_f32, exp_sum_f32, normalize_f32, reduce_f32};
 
 use crate::grid::{Edge, Guarded, call, each};
@@ -147,33 +147,44 @@ fn exponentials_of_columns_and_their_sums() {
 }
 
 #[test]
-fn sums_of_rows() {
-    each(ROW_MOMENTS_F32, |variant, run| {
+fn reductions_of_rows() {
+    each(REDUCE_ROWS_F32, |variant, run| {
         lengths(|len, edge| {
             for (rows, gap) in [(1, 0), (2, 3), (5, 0)] {
                 let (stride, len) = (len.max(1) + gap, len.max(1));
-                let x: Vec<f32> = numbers(rows * stride - gap, 5).into_iter().map(|x| x + 3.0).collect();
-                let (given, mut sums) = (Guarded::new(&x, edge), Guarded::new(&vec![[7.0; 2]; rows], edge));
-                let (x_stride, sums_at) = (stride * size_of::<f32>(), sums.as_mut_ptr());
-                let args = row_moments_f32::Args { x: given.as_ptr(), x_stride, rows, len, sums: sums_at };
+                let mut x: Vec<f32> = numbers(rows * stride - gap, 5).into_iter().map(|x| x + 3.0).collect();
+                if variant.spec == RowReduction::Greatest {
+                    x[0] = f32::NAN;
+                }
+                let (given, mut results) = (Guarded::new(&x, edge), Guarded::new(&vec![[7.0; 2]; rows], edge));
+                let (x_stride, at) = (stride * size_of::<f32>(), results.as_mut_ptr());
+                let args = reduce_rows_f32::Args { x: given.as_ptr(), x_stride, rows, len, results: at };
                 // SAFETY: the buffers have `rows` rows.
                 unsafe { call(run, &args) };
-                for (row, sums) in x.chunks(stride).zip(&*sums) {
-                    let shift = if variant.spec == RowSums::Moments { row[0] } else { 0.0 };
-                    let wide = || row[..len].iter().map(|&x| f64::from(x) - f64::from(shift));
-                    let squares: f64 = wide().map(|x| x * x).sum();
-                    let sum: f64 = if variant.spec == RowSums::Moments { wide().sum() } else { 0.0 };
-                    // The order of the additions differs, and at least 16 lanes are summed up.
-                    let rounding = f64::from(f32::EPSILON) * (len as f64 / 16.0 + 8.0);
-                    let [in_sum, in_squares] =
-                        [sum, squares].map(|exact| move |actual: f32| (f64::from(actual) - exact).abs());
-                    let terms: f64 = wide().map(f64::abs).sum();
-                    let close = in_sum(sums[0]) <= rounding * terms && in_squares(sums[1]) <= rounding * squares;
-                    assert!(close, "{} of {rows} rows of {len}: {sums:?}, not {sum} and {squares}", variant.name);
+                for (row, results) in x.chunks(stride).zip(&*results) {
+                    reduced(variant.spec, &row[..len], *results);
                 }
             }
         });
     });
+}
+
+fn reduced(reduction: RowReduction, row: &[f32], results: [f32; 2]) {
+    let shift = if reduction == RowReduction::Moments { row[0] } else { 0.0 };
+    let wide = || row.iter().map(|&x| f64::from(x) - f64::from(shift));
+    let squares: f64 = wide().map(|x| x * x).sum();
+    let expected = match reduction {
+        RowReduction::Greatest => [wide().fold(f64::NEG_INFINITY, f64::max), 0.0],
+        RowReduction::Moments => [wide().sum(), squares],
+        RowReduction::Squares => [0.0, squares],
+    };
+    // The order of the additions differs, and at least 16 lanes are summed up.
+    let rounding = f64::from(f32::EPSILON) * (row.len() as f64 / 16.0 + 8.0);
+    let terms = [wide().map(f64::abs).sum(), squares];
+    for ((actual, expected), terms) in results.into_iter().zip(expected).zip(terms) {
+        let close = f64::from(actual) == expected || (f64::from(actual) - expected).abs() <= rounding * terms;
+        assert!(close, "{reduction:?} of {}: {actual}, not {expected}", row.len());
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@ use crate::rt::Worker;
 use crate::ukr::binary_f32::Function;
 use crate::ukr::prefetch;
 use crate::ukr::reduce_f32::Reduction;
-use crate::ukr::row_moments_f32::RowSums;
-use crate::vector::{Binary, Normalize, Reduce, RowMoments};
+use crate::ukr::reduce_rows_f32::RowReduction;
+use crate::vector::{Binary, Normalize, Reduce, ReduceRows};
 
 /// Numbers of the rows that are normalised together, which remain in the first cache meanwhile.
 const TOGETHER: usize = 2048;
@@ -18,7 +18,7 @@ const NEGLIGIBLE: f32 = 1.0 / (1 << 26) as f32;
 pub(super) struct Vectors<'w> {
     kind: NormKind,
     add: Binary<'w>,
-    rows: RowMoments<'w>,
+    rows: ReduceRows<'w>,
     /// The same sums of one row.
     sums: Reduce<'w>,
     normalize: Normalize<'w>,
@@ -27,10 +27,10 @@ pub(super) struct Vectors<'w> {
 impl<'w> Vectors<'w> {
     pub fn new(worker: &Worker<'w>, kind: NormKind) -> Option<Self> {
         let (rows, sums) = match kind {
-            NormKind::Layer => (RowSums::Moments, Reduction::Moments),
-            NormKind::Rms => (RowSums::Squares, Reduction::LaneSquares),
+            NormKind::Layer => (RowReduction::Moments, Reduction::Moments),
+            NormKind::Rms => (RowReduction::Squares, Reduction::LaneSquares),
         };
-        let (rows, sums) = (RowMoments::new(worker, rows)?, Reduce::new(worker, sums)?);
+        let (rows, sums) = (ReduceRows::new(worker, rows)?, Reduce::new(worker, sums)?);
         Some(Self { kind, add: Binary::new(worker, Function::Add)?, rows, sums, normalize: Normalize::new(worker)? })
     }
 

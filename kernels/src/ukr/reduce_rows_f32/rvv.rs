@@ -1,12 +1,12 @@
-//! Groups of four registers, v16 and v20 by turns; v8 and v12 are the lanes of a row's sums, v28 and v29 the sums of the row before,
-//! which are read when this row's numbers are through.
+//! Groups of four registers, v16 and v20 by turns; v8 and v12 are the lanes of a row's results, v28 and v29 the results of the row
+//! before, which are read when this row's numbers are through.
 
 use super::Args;
 use crate::ukr::rounds::halve;
 
-/// `$even` and `$odd` fold the numbers in v16 and v20 into v8 and v12; `$fold` leaves the sums in v28 and v29.
-macro_rules! moments {
-    ($name:ident, $even:literal, $odd:literal, [$($fold:expr),+]) => {
+/// `$begin` sets v8 and v12 up, `$even` and `$odd` fold the numbers in v16 and v20 into them; `$fold` leaves the results in v28 and v29.
+macro_rules! reduction {
+    ($name:ident, $begin:literal, $even:literal, $odd:literal, [$($fold:expr),+]) => {
         /// # Safety
         /// The contract of [`Args`], on a core that meets the needs of its row in the table.
         pub unsafe fn $name(args: &Args) {
@@ -19,7 +19,7 @@ macro_rules! moments {
                     "vmv.v.i v24, 0",
                     "vmv.v.i v28, 0",
                     "vmv.v.i v29, 0",
-                    // There is no row before the first one, whose sums take the place of what is stored for it.
+                    // There is no row before the first one, whose results take the place of what is stored for it.
                     "mv t5, a4",
                     "1:",
                     "mv t3, a0",
@@ -28,8 +28,7 @@ macro_rules! moments {
                     "vsetvli t0, a3, e32, m4, ta, ma",
                     "vle32.v v16, (t3)",
                     "vsetvli t1, zero, e32, m4, ta, ma",
-                    "vmv.v.i v8, 0",
-                    "vmv.v.i v12, 0",
+                    $begin,
                     "2:",
                     "sub t4, t4, t0",
                     "slli t2, t0, 2",
@@ -67,7 +66,8 @@ macro_rules! moments {
                     in("a1") args.x_stride,
                     inout("a2") args.rows => _,
                     in("a3") args.len,
-                    inout("a4") args.sums => _,
+                    inout("a4") args.results => _,
+                    in("f11") f32::NEG_INFINITY,
                     clobber_abi("C"),
                     options(nostack),
                 );
@@ -76,8 +76,17 @@ macro_rules! moments {
     };
 }
 
-moments!(
+reduction!(
+    greatest,
+    "vfmv.v.f v8, f11",
+    "vfmax.vv v8, v8, v16",
+    "vfmax.vv v8, v8, v20",
+    [halve!("vfmax.vv", "e32", "m2", 8, 10), halve!("vfmax.vv", "e32", "m1", 8, 9), "vfredmax.vs v28, v8, v8"]
+);
+
+reduction!(
     moments,
+    "vmv.v.i v8, 0\nvmv.v.i v12, 0",
     "vfsub.vf v16, v16, f10\nvfadd.vv v8, v8, v16\nvfmacc.vv v12, v16, v16",
     "vfsub.vf v20, v20, f10\nvfadd.vv v8, v8, v20\nvfmacc.vv v12, v20, v20",
     [
@@ -88,8 +97,9 @@ moments!(
     ]
 );
 
-moments!(
+reduction!(
     squares,
+    "vmv.v.i v12, 0",
     "vfmacc.vv v12, v16, v16",
     "vfmacc.vv v12, v20, v20",
     [halve!("vfadd.vv", "e32", "m2", 12, 14), halve!("vfadd.vv", "e32", "m1", 12, 13), "vfredusum.vs v29, v12, v24"]
