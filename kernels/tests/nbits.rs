@@ -96,8 +96,10 @@ fn products() {
                         let copies = numbers.iter().flat_map(|x| vec![*x; spec.copies()]);
                         Guarded::new(&copies.collect::<Vec<f32>>(), edge)
                     });
-                    let [b_scales, b_zero_points] =
-                        [&product.b_scales, &product.b_zero_points].map(|numbers| Guarded::new(numbers, edge));
+                    let [b_scales, b_zero_points] = [&product.b_scales, &product.b_zero_points].map(|numbers| {
+                        let copies = numbers.chunks(n).flat_map(|columns| columns.repeat(spec.column_copies()));
+                        Guarded::new(&copies.collect::<Vec<f32>>(), edge)
+                    });
                     let mut c = Guarded::new(&product.c, edge);
                     let args = matmul_nbits::Args {
                         a: a.as_ptr(),

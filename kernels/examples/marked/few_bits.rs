@@ -18,7 +18,10 @@ fn blocks() {
         let (m, panel, group) = (row.spec.block.m, row.spec.layout.panel(), 128);
         for k in [group, 4 * group] {
             let (a, b) = (vec![0i8; m * k], vec![0i8; panel * k]);
-            let (of_rows, of_columns) = (vec![0f32; m * k / group * row.spec.copies()], vec![0f32; panel * k / group]);
+            let (of_rows, of_columns) = (
+                vec![0f32; m * k / group * row.spec.copies()],
+                vec![0f32; panel * k / group * row.spec.column_copies()],
+            );
             let mut c = vec![0f32; m * panel];
             let args = matmul_nbits::Args {
                 a: a.as_ptr(),

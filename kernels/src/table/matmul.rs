@@ -116,15 +116,15 @@ pub static MATMUL_U8_I8_I32: &[Variant<MatMulU8I8I32>] = &[
 
 pub static MATMUL_NBITS: &[Variant<MatMulNBits>] = &[
     Variant {
-        name: "ime1_4x16x16",
+        name: "ime1_8x16x16",
         needs: Needs::IME1,
-        spec: MatMulSpec::new([4, 4, 8], [4, 16, 16], PackLayout::I8P16X8),
-        run: riscv!(matmul_nbits::ime1_4x16x16::run),
+        spec: MatMulSpec::new([4, 4, 8], [8, 16, 16], PackLayout::I8P16X8),
+        run: riscv!(matmul_nbits::ime1_8x16x16::run),
     },
     Variant {
-        name: "scalar_4x16x8",
+        name: "scalar_8x16x8",
         needs: Needs::SCALAR,
-        spec: MatMulSpec::new([4, 4, 8], [4, 16, 8], PackLayout::I8P16X8),
+        spec: MatMulSpec::new([4, 4, 8], [8, 16, 8], PackLayout::I8P16X8),
         run: Some(matmul_nbits::scalar::run::<16, 8, 4, 4>),
     },
     Variant {

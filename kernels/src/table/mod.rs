@@ -59,6 +59,12 @@ impl MatMulSpec {
     pub const fn copies(&self) -> usize {
         if self.tile.m > 1 { self.tile.n } else { 1 }
     }
+
+    /// How often what belongs to the columns of a tile stands side by side: as often as a register has rows of it, of which a
+    /// tile takes two.
+    pub const fn column_copies(&self) -> usize {
+        self.tile.m.div_ceil(2)
+    }
 }
 
 /// A family of matrix products.

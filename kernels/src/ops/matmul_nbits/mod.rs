@@ -11,6 +11,7 @@ mod integer;
 mod left;
 mod line;
 mod piece;
+mod quantized;
 mod row;
 
 pub use driver::MatMulNBits;

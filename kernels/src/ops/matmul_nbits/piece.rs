@@ -41,11 +41,6 @@ impl<'a> Piece<'a> {
         self.groups
     }
 
-    /// Rows of all groups of a panel.
-    pub fn depth(&self) -> usize {
-        self.groups * self.group
-    }
-
     /// The groups of each piece.
     pub fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         chunks(0..self.groups(), Self::ROWS / self.group())

@@ -2,7 +2,9 @@
 //! share their scales, rescaled and summed in f32 from group to group.
 
 #[cfg(target_arch = "riscv64")]
-pub mod ime1_4x16x16;
+pub mod ime1_8x16x16;
+#[cfg(target_arch = "riscv64")]
+mod ime1_four_rows;
 #[cfg(target_arch = "riscv64")]
 pub mod rvv_2x32x1;
 pub mod scalar;
@@ -31,7 +33,7 @@ impl ProductFamily for MatMulNBits {
 /// - `A` is `[groups][k_groups][rows][k]` and `B` is `[groups][k_groups][p][k]`, both without gaps. `k_groups` is at least 1,
 ///   and `k_groups * k` is 16, 32, 64 or 128. No number of `A` is -128.
 /// - Scales and sums of `A` are `[groups][rows][copies]`, the same number in all copies of its spec. Scales and zero points of
-///   `B` are `[groups][p]`.
+///   `B` are `[groups][p / n][copies][n]`, with the copies of columns of the spec.
 /// - `C` is `[rows / m][p / n][m][n]`, without gaps.
 #[repr(C)]
 pub struct Args {

@@ -5,10 +5,11 @@ use super::Args;
 /// # Safety
 /// The contract of [`Args`].
 pub unsafe fn run<const P: usize, const K: usize, const M: usize, const N: usize>(args: &Args) {
-    let copies = if M > 1 { N } else { 1 };
+    let (copies, column_copies) = (if M > 1 { N } else { 1 }, M.div_ceil(2));
     for group in 0..args.groups {
         for (row, column) in (0..args.rows).flat_map(|row| (0..P).map(move |column| (row, column))) {
-            let (row_of_group, column_of_group) = ((group * args.rows + row) * copies, group * P + column);
+            let row_of_group = (group * args.rows + row) * copies;
+            let column_of_group = (group * (P / N) + column / N) * column_copies * N + column % N;
             let tile = row / M * (P / N) + column / N;
             // SAFETY: the contract gives all operands so many groups of rows and columns, and `C` all tiles.
             unsafe {

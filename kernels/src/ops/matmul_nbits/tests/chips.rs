@@ -18,7 +18,7 @@ fn every_target_has_its_kernels() {
         assert_eq!(methods, expected);
     }
     let many = |target| Engine::new(&target, Compute::Int8).method(64).to_string();
-    assert_eq!([Target::k1(), Target::k3()].map(many), ["int8 by ime1_4x16x16", "f16 by ime2_16x32x8"]);
+    assert_eq!([Target::k1(), Target::k3()].map(many), ["int8 by ime1_8x16x16", "f16 by ime2_16x32x8"]);
 }
 
 #[test]

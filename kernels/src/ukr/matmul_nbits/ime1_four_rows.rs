@@ -1,4 +1,4 @@
-//! Four rows by 16 columns: four tiles of 4x4x8 across.
+//! The last four rows by 16 columns: four tiles of 4x4x8 across.
 //!
 //! | registers | |
 //! |---|---|
@@ -7,8 +7,7 @@
 //! | v16-v19, v20-v23 | a step of `B` each, a register a tile |
 //! | v24-v25 | two steps of `A` |
 //! | v24-v25, v26-v27 | sums and scales of the rows of a group |
-//! | v20-v23, v28-v29 | when a group ends: what belongs to its columns, while the next step arrives |
-//! | v30, v31 | 0-3 and 4-7, twice each |
+//! | v20-v23 | when a group ends: what belongs to its columns, while the next step arrives |
 //!
 //! Sums begin at `O = 1.5 * 2^23` in the bits of a float. Up to 2^22 they then are `O + d` as floats without a conversion, and
 //! an exact subtraction leaves `d`.
@@ -55,17 +54,6 @@ macro_rules! products {
     };
 }
 
-/// The 16 numbers in v28-v29: a register for each tile.
-macro_rules! columns {
-    () => {
-        "vsetvli t0, zero, e32, m1, ta, ma
-         vrgather.vv v20, v28, v30
-         vrgather.vv v21, v28, v31
-         vrgather.vv v22, v29, v30
-         vrgather.vv v23, v29, v31"
-    };
-}
-
 /// The kernel for `$args`, whose steps come in `$steps`. Then the registers of each tile: of its sums, of `C`, and of its
 /// columns.
 macro_rules! kernel {
@@ -77,16 +65,12 @@ macro_rules! kernel {
     ($args:expr, $steps:ident, $([$low:literal $high:literal $c_low:literal $c_high:literal $of:literal])+) => {
         std::arch::asm!(
             ".option push",
-            ".option arch, +v, +zicbop",
+            ".option arch, +v",
             "beqz a0, 7f",
             "vl4re8.v v16, (a2)",
             "addi a2, a2, 4 * 32",
             "vl8re32.v v8, (a7)",
             "fmv.w.x f0, t6",
-            "vsetvli t0, zero, e32, m1, ta, ma",
-            "vid.v v30",
-            "vand.vi v30, v30, 3",
-            "vadd.vi v31, v30, 4",
             "vsetvli t0, zero, e32, m8, ta, ma",
             "vmv.v.x v0, t6",
             "1:",
@@ -96,27 +80,25 @@ macro_rules! kernel {
             "vsetvli t0, zero, e8, m1, ta, ma",
             "addi a0, a0, -1",
             "add t1, a1, t2",
-            "prefetch.r 256(a1)",
-            "prefetch.r 256(a3)",
             products!($steps),
             "vsetvli t0, zero, e32, m2, ta, ma",
             $(concat!("vfsub.vf v", $low, ", v", $low, ", f0"),)+
             "beqz a6, 5f",
             "vl2re32.v v24, (a4)",
             "addi a4, a4, 2 * 32",
-            "vl2re32.v v28, (a6)",
-            "addi a6, a6, 2 * 32",
-            columns!(),
+            "vl4re32.v v20, (a6)",
+            "addi a6, a6, 4 * 32",
+            "vsetvli t0, zero, e32, m1, ta, ma",
             $(
                 concat!("vfnmsac.vv v", $low, ", v", $of, ", v24"),
                 concat!("vfnmsac.vv v", $high, ", v", $of, ", v25"),
             )+
             "vsetvli t0, zero, e32, m2, ta, ma",
             "5:",
-            "vl2re32.v v28, (a5)",
-            "addi a5, a5, 2 * 32",
+            "vl4re32.v v20, (a5)",
+            "addi a5, a5, 4 * 32",
             $(concat!("vfmul.vv v", $low, ", v", $low, ", v26"),)+
-            columns!(),
+            "vsetvli t0, zero, e32, m1, ta, ma",
             $(
                 concat!("vfmacc.vv v", $c_low, ", v", $low, ", v", $of),
                 concat!("vfmacc.vv v", $c_high, ", v", $high, ", v", $of),
@@ -144,9 +126,9 @@ macro_rules! kernel {
 }
 
 /// # Safety
-/// The contract of [`Args`], on a core that meets the needs of its row in the table.
+/// The contract of [`Args`] for four rows, on a core with such matrix instructions.
 pub unsafe fn run(args: &Args) {
-    // SAFETY: the assembly touches only what `Args` lends it; asking for memory is a hint.
+    // SAFETY: the assembly touches only what `Args` lends it.
     unsafe {
         match args.k_groups {
             2 => kernel!(args, pairs),
