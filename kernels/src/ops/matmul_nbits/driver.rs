@@ -62,7 +62,7 @@ impl Driver for MatMulNBits {
             true => Scratch::bytes::<f32>(shape.depth() * STRIP),
             false => Scratch::bytes::<u8>(Left::scratch(self.engine, shape, self.rows())),
         };
-        left + Scratch::bytes::<f32>(self.rows() * STRIP)
+        left + Scratch::bytes::<f32>(self.rows() * self.engine.strip(self.m))
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
@@ -76,7 +76,7 @@ impl Driver for MatMulNBits {
         self.epilogue.check(self.m, shape.n(), &operands);
         let part = Part { worker, rows, panels, a, operands, out: io.output(0) };
         let mut scratch = Scratch::new(scratch);
-        let tile = scratch.take(self.rows() * STRIP);
+        let tile = scratch.take(self.rows() * self.engine.strip(self.m));
         if self.unpacks() { self.run_unpacked(&part, tile, scratch) } else { self.run_packed(&part, tile, scratch) }
     }
 }
@@ -95,14 +95,14 @@ struct Part<'a> {
 impl MatMulNBits {
     /// Multiplies with the panels as they are.
     fn run_packed(&self, part: &Part<'_>, tile: &mut [f32], mut scratch: Scratch<'_>) -> Result<(), RunError> {
-        let shape = self.weights.shape();
+        let (shape, columns) = (self.weights.shape(), self.engine.strip(self.m));
         let bytes: &mut [u8] = scratch.take(Left::scratch(self.engine, shape, self.rows()));
         for rows in chunks(part.rows.clone(), self.rows()) {
             let a = &part.a[(rows.start - part.rows.start) * shape.k()..][..rows.len() * shape.k()];
             let mut left = Left::prepare(part.worker, (self.engine, self.m), shape, a, bytes);
-            for strip in chunks(part.panels.clone(), self.engine.strip_panels()) {
+            for strip in chunks(part.panels.clone(), columns / self.engine.layout().panel()) {
                 left.multiply(part.worker, &self.weights, strip.clone(), tile)?;
-                self.store(part, Tile { sums: tile, columns: STRIP }, rows.clone(), strip);
+                self.store(part, Tile { sums: tile, columns }, rows.clone(), strip);
             }
         }
         Ok(())

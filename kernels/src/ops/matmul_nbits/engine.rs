@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::left::STRIP;
+use super::left::{ROW_STRIP, STRIP};
 use super::{Compute, groups};
 use crate::isa::Target;
 use crate::ops::blocks::Blocks;
@@ -108,7 +108,12 @@ impl Engine {
             .share(worker)
     }
 
-    /// Panels of a tile.
+    /// Columns of a tile of `m` rows.
+    pub(super) fn strip(self, m: usize) -> usize {
+        if matches!(self.method(m), Method::Row(_)) { ROW_STRIP } else { STRIP }
+    }
+
+    /// Panels of a tile of [`STRIP`] columns.
     pub(crate) fn strip_panels(self) -> usize {
         STRIP / self.layout().panel()
     }

@@ -6,7 +6,7 @@ use rten_simd::{Isa, SimdUnaryOp};
 use rten_vecmath::{ApproxGelu, Silu};
 
 use super::engine::Engine;
-use super::left::{Left, STRIP, chunks};
+use super::left::{Left, chunks};
 use crate::driver::{Driver, RunError};
 use crate::host;
 use crate::mem::Scratch;
@@ -69,7 +69,7 @@ impl Driver for GatedNBits {
     fn scratch(&self) -> usize {
         let rows = self.engine.block_rows(self.m);
         Scratch::bytes::<u8>(Left::scratch(self.engine, self.weights[0].shape(), rows))
-            + 2 * Scratch::bytes::<f32>(rows * STRIP)
+            + 2 * Scratch::bytes::<f32>(rows * self.engine.strip(self.m))
     }
 
     fn run(&self, worker: &Worker<'_>, io: &Io<'_>, scratch: &mut [u8]) -> Result<(), RunError> {
@@ -78,15 +78,15 @@ impl Driver for GatedNBits {
         if rows.is_empty() || panels.is_empty() {
             return Ok(());
         }
-        let most = self.engine.block_rows(self.m);
+        let (most, columns) = (self.engine.block_rows(self.m), self.engine.strip(self.m));
         let mut scratch = Scratch::new(scratch);
-        let (gate, up): (&mut [f32], &mut [f32]) = (scratch.take(most * STRIP), scratch.take(most * STRIP));
+        let (gate, up): (&mut [f32], &mut [f32]) = (scratch.take(most * columns), scratch.take(most * columns));
         let bytes: &mut [u8] = scratch.take(Left::scratch(self.engine, shape, most));
         let a = io.input::<f32>(0);
         for rows in chunks(rows, most) {
             let a = &a[rows.start * shape.k()..rows.end * shape.k()];
             let mut left = Left::prepare(worker, (self.engine, self.m), shape, a, bytes);
-            for strip in chunks(panels.clone(), self.engine.strip_panels()) {
+            for strip in chunks(panels.clone(), columns / self.engine.layout().panel()) {
                 left.multiply(worker, &self.weights[0], strip.clone(), gate)?;
                 left.multiply(worker, &self.weights[1], strip.clone(), up)?;
                 let columns = self.engine.columns(shape, &strip);
@@ -104,7 +104,10 @@ impl GatedNBits {
             if self.biases[index] { &io.input(operand)[block.columns.clone()] } else { &[] }
         };
         let biases = [bias(0, 1), bias(1, 1 + usize::from(self.biases[0]))];
-        let sums = [0, 1].map(|side| Sums { tile: Tile { sums: tiles[side], columns: STRIP }, bias: biases[side] });
+        let sums = [0, 1].map(|side| Sums {
+            tile: Tile { sums: tiles[side], columns: self.engine.strip(self.m) },
+            bias: biases[side],
+        });
         let (operands, out, n) = (Epilogue::NONE.operands(io, 1), io.output(0), self.weights[0].shape().n());
         macro_rules! store {
             ($gate:expr, $function:expr) => {{
@@ -166,7 +169,7 @@ impl<F: SimdUnaryOp<f32>> Accumulators for Gated<'_, F> {
             add.map_in_place(y, &gate.bias[..y.len()]);
         }
         function.map_in_place(y);
-        multiply.map_in_place(y, &up.tile.sums[row * STRIP..][..y.len()]);
+        multiply.map_in_place(y, &up.tile.sums[row * up.tile.columns..][..y.len()]);
         true
     }
 }

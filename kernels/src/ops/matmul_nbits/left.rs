@@ -13,6 +13,8 @@ use crate::rt::Worker;
 
 /// Columns of a tile: whole panels of every layout.
 pub(crate) const STRIP: usize = 64;
+/// Those of a tile of one row on a chip.
+pub(super) const ROW_STRIP: usize = 512;
 
 /// `range` in pieces of `len`, the last of what is left.
 pub(super) fn chunks(range: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
@@ -72,7 +74,8 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// `tile = rows x panels`; `tile` has rows of [`STRIP`] numbers, of which those of the panels come first.
+    /// `tile = rows x panels`; `tile` has rows of [`STRIP`] numbers, of which those of the panels come first. That of a single row
+    /// may have more.
     pub fn multiply(
         &mut self,
         worker: &Worker<'_>,
@@ -91,7 +94,7 @@ impl<'a> Left<'a> {
             }),
             Self::Groups(products) => products.multiply(worker, weights, panels, tile),
             Self::Halves(products) => products.multiply(worker, weights, panels, tile),
-            Self::Row(row) => each(panels, |index, panel| row.multiply(worker, weights, panel, index, tile)),
+            Self::Row(row) => row.multiply(worker, weights, panels, tile),
             Self::Dequantized(rows) => each(panels, |index, panel| rows.multiply(worker, weights, panel, index, tile)),
         }
     }

@@ -1,5 +1,7 @@
 //! The products of one row that is quantised to int8 with panels of a chip's layout, as they are in memory.
 
+use std::ops::Range;
+
 use super::groups::layout;
 use super::line::Line;
 use crate::driver::RunError;
@@ -59,32 +61,35 @@ impl<'a> RowProducts<'a> {
         Self { variant, codes, scales, sums }
     }
 
-    /// Columns of panel `panel`, the tile's `index`th.
+    /// Columns of `panels`, side by side in `tile`.
     pub fn multiply(
         &self,
         worker: &Worker<'_>,
         weights: &NBitsWeights,
-        panel: usize,
-        index: usize,
+        panels: Range<usize>,
         tile: &mut [f32],
     ) -> Result<(), RunError> {
         let (layout, shape) = (layout(self.variant), weights.shape());
-        let blocks = weights.blocks(layout, panel)?;
-        let c = &mut tile[index * layout.panel()..][..layout.panel()];
-        let args = Args {
-            a: self.codes.as_ptr(),
-            b: blocks.codes.as_ptr(),
-            a_scales: self.scales.as_ptr(),
-            a_sums: self.sums.as_ptr(),
-            b_scales: blocks.scales.as_ptr(),
-            b_zero_points: blocks.zero_points.map_or(std::ptr::null(), <[f32]>::as_ptr),
-            c: c.as_mut_ptr(),
-            groups: layout.groups(shape),
-            k_groups: layout.group(shape) / self.variant.spec.tile.k,
-            planes: layout.planes(shape),
-        };
-        // SAFETY: `prepare` made a row for a weight of this shape, `blocks` is a panel of one, and `c` is ours alone.
-        unsafe { select::arm(self.variant, worker).call(&args) };
+        let (kernel, all) = (select::arm(self.variant, worker), weights.panels(layout)?);
+        let (groups, planes) = (layout.groups(shape), layout.planes(shape));
+        let k_groups = layout.group(shape) / self.variant.spec.tile.k;
+        for (c, panel) in tile.chunks_exact_mut(layout.panel()).zip(panels) {
+            let blocks = all.get(panel);
+            let args = Args {
+                a: self.codes.as_ptr(),
+                b: blocks.codes.as_ptr(),
+                a_scales: self.scales.as_ptr(),
+                a_sums: self.sums.as_ptr(),
+                b_scales: blocks.scales.as_ptr(),
+                b_zero_points: blocks.zero_points.map_or(std::ptr::null(), <[f32]>::as_ptr),
+                c: c.as_mut_ptr(),
+                groups,
+                k_groups,
+                planes,
+            };
+            // SAFETY: `prepare` made a row for a weight of this shape, `blocks` is a panel of one, and `c` is ours alone.
+            unsafe { kernel.call(&args) };
+        }
         Ok(())
     }
 }

@@ -59,6 +59,29 @@ pub(crate) struct NBitsBlocks<'a> {
     pub zero_points: Option<&'a [f32]>,
 }
 
+/// All panels of a chip's layout.
+#[derive(Clone, Copy)]
+pub(crate) struct NBitsPanels<'a> {
+    /// `[panels]` of what [`NBitsBlocks`] has.
+    all: NBitsBlocks<'a>,
+    /// Bytes of codes and numbers of scales of a panel.
+    bytes: usize,
+    parameters: usize,
+}
+
+impl<'a> NBitsPanels<'a> {
+    /// Panel `index`.
+    pub fn get(&self, index: usize) -> NBitsBlocks<'a> {
+        let (bytes, parameters) = (index * self.bytes, index * self.parameters);
+        let parameters = parameters..parameters + self.parameters;
+        NBitsBlocks {
+            codes: &self.all.codes[bytes..][..self.bytes],
+            scales: &self.all.scales[parameters.clone()],
+            zero_points: self.all.zero_points.map(|zero_points| &zero_points[parameters]),
+        }
+    }
+}
+
 impl NBitsWeights {
     /// Packs `codes`, in parallel when called inside a rayon pool. `scales` and `zero_points` are `[n, blocks]` row-major;
     /// without zero points that of every block is [`NBitsShape::middle`]. Those of signed codes are to be given for the
@@ -132,21 +155,26 @@ impl NBitsWeights {
     /// Panel `index` of `layout`.
     ///
     /// # Errors
-    /// [`RunError::Weights`] when nothing was packed, or in another layout.
+    /// Those of [`NBitsWeights::panels`].
     pub(crate) fn blocks(&self, layout: NBitsLayout, index: usize) -> Result<NBitsBlocks<'_>, RunError> {
+        Ok(self.panels(layout)?.get(index))
+    }
+
+    /// All panels of `layout`.
+    ///
+    /// # Errors
+    /// [`RunError::Weights`] when nothing was packed, or in another layout.
+    pub(crate) fn panels(&self, layout: NBitsLayout) -> Result<NBitsPanels<'_>, RunError> {
         let (bytes, parameters) = (layout.panel_bytes(&self.shape), layout.groups(&self.shape) * layout.panel());
-        if self.layout != layout || self.codes.len() < (index + 1) * bytes {
+        if self.layout != layout || self.codes.len() < layout.panels(&self.shape) * bytes {
             let state = if self.codes.is_empty() { "planned but never packed" } else { "packed" };
             let Self { layout: own, shape, .. } = self;
             return Err(RunError::Weights(format!("a weight of {shape} is {state} as {own}; the step reads {layout}")));
         }
         let scales: &[f32] = bytemuck::cast_slice(&self.scales);
         let zero_points: &[f32] = bytemuck::cast_slice(&self.zero_points);
-        Ok(NBitsBlocks {
-            codes: &self.codes[index * bytes..][..bytes],
-            scales: &scales[index * parameters..][..parameters],
-            zero_points: (zero_points.len() == scales.len()).then(|| &zero_points[index * parameters..][..parameters]),
-        })
+        let zero_points = (zero_points.len() == scales.len()).then_some(zero_points);
+        Ok(NBitsPanels { all: NBitsBlocks { codes: &self.codes, scales, zero_points }, bytes, parameters })
     }
 }
 

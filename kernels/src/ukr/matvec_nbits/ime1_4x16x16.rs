@@ -1,7 +1,7 @@
 //! 16 columns: four tiles of 4x4x8 across, whose rows are four groups.
 
 use super::Args;
-use super::stream::{add_rows, ask, columns, load, multiply, next, row_kernel, unpack};
+use super::stream::{add_rows, ask, columns, load, multiply, next, row_kernel, two_steps, unpack};
 use crate::ukr::dot::dot;
 
 /// Four groups of 16 numbers in v16-v23 as tiles: v24, v18, v25 and v19 are two groups of four columns each, v26, v22, v27 and
@@ -22,7 +22,7 @@ macro_rules! transpose {
 macro_rules! kernel {
     ($args:expr, $codes:ident [$($line:literal)+]) => {
         row_kernel!(
-            $args, $codes, vlenb 32, groups 4, panel 4, columns 4, scales 256 [0 64 128 192], lines [$($line)+] [64], ahead 384,
+            $args, $codes, vlenb 32, groups 4, panel 4, columns 4, scales 256 [0 64 128 192], row [0], lines [$($line)+] [64], ahead 384,
             add [4], transpose, [0 1 8 9 24 26] [2 3 10 11 18 22] [4 5 12 13 25 27] [6 7 14 15 19 23]
         )
     };

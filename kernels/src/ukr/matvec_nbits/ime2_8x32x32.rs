@@ -1,7 +1,7 @@
 //! 32 columns: four tiles of 8x8x16 across, whose rows are eight groups.
 
 use super::Args;
-use super::stream::{add_rows, ask, columns, load, multiply, next, row_kernel, unpack};
+use super::stream::{add_rows, ask, columns, load, multiply, next, row_kernel, two_steps, unpack};
 use crate::ukr::dot::dot;
 
 /// `smt.vpack.vv vd, vs1, vs2, size`: blocks of both sources in turn, in the pair `vd`; with a `size` of 2 or 3 of eight or 16
@@ -33,7 +33,7 @@ macro_rules! kernel {
     ($args:expr, $codes:ident [$($line:literal)+]) => {
         row_kernel!(
             $args, $codes, vlenb 128, groups 8, panel 5, columns 8,
-            scales 1024 [0 64 128 192 256 320 384 448 512 576 640 704 768 832 896 960], lines [$($line)+] [256 320 384 448], ahead 2560,
+            scales 1024 [0 64 128 192 256 320 384 448 512 576 640 704 768 832 896 960], row [0 64 128 192], lines [$($line)+] [1024 1088 1152 1216], ahead 5120,
             add [16 8], transpose, [0 1 8 9 16 20] [2 3 10 11 17 21] [4 5 12 13 18 22] [6 7 14 15 19 23]
         )
     };

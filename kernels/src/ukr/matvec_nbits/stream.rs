@@ -7,7 +7,7 @@
 //! | v16-v19 | half bytes: what is packed |
 //! | v20-v23, v24-v27 | half bytes: a step of `B` each, a register a tile |
 //! | v16-v19, v20-v23 | bytes: a step of `B` each |
-//! | v28-v29 | two steps of `A` |
+//! | v28-v29, v30-v31 | two steps of `A` each, by turns |
 //! | v16-v27, v28-v29 | when a round ends: what belongs to the columns and to the row |
 
 /// Loads two steps of `B`.
@@ -20,43 +20,64 @@ macro_rules! load {
     };
 }
 
-/// Makes bytes of what was loaded. The first half of the products comes in between.
+/// Makes bytes of what was loaded. The first half of the products, with the step of `A` in `$a`, comes in between.
 macro_rules! unpack {
-    (halves) => {
+    (halves $a:literal) => {
         concat!(
             "vsll.vi v20, v16, 4\n vsll.vi v21, v17, 4\n vsll.vi v22, v18, 4\n vsll.vi v23, v19, 4\n",
-            dot!(0, 28, 20),
+            dot!(0, $a, 20),
             "vand.vx v24, v16, t6\n",
-            dot!(2, 28, 21),
+            dot!(2, $a, 21),
             "vand.vx v25, v17, t6\n",
-            dot!(4, 28, 22),
+            dot!(4, $a, 22),
             "vand.vx v26, v18, t6\n",
-            dot!(6, 28, 23),
+            dot!(6, $a, 23),
             "vand.vx v27, v19, t6\n",
         )
     };
-    (bytes) => {
-        concat!(dot!(0, 28, 16), dot!(2, 28, 17), dot!(4, 28, 18), dot!(6, 28, 19))
+    (bytes $a:literal) => {
+        concat!(dot!(0, $a, 16), dot!(2, $a, 17), dot!(4, $a, 18), dot!(6, $a, 19))
     };
 }
 
 /// The second half of the products.
 macro_rules! multiply {
-    (halves) => {
-        concat!(dot!(0, 29, 24), dot!(2, 29, 25), dot!(4, 29, 26), dot!(6, 29, 27))
+    (halves $a:literal) => {
+        concat!(dot!(0, $a, 24), dot!(2, $a, 25), dot!(4, $a, 26), dot!(6, $a, 27))
     };
-    (bytes) => {
-        concat!(dot!(0, 29, 20), dot!(2, 29, 21), dot!(4, 29, 22), dot!(6, 29, 23))
+    (bytes $a:literal) => {
+        concat!(dot!(0, $a, 20), dot!(2, $a, 21), dot!(4, $a, 22), dot!(6, $a, 23))
     };
 }
 
 /// The second half of the products, and the load of the next two steps into what is free: half bytes are not multiplied.
 macro_rules! next {
-    (halves $vlenb:literal) => {
-        concat!(load!(halves $vlenb), multiply!(halves))
+    (halves $a:literal $vlenb:literal) => {
+        concat!(load!(halves $vlenb), multiply!(halves $a))
     };
-    (bytes $vlenb:literal) => {
-        concat!(multiply!(bytes), load!(bytes $vlenb))
+    (bytes $a:literal $vlenb:literal) => {
+        concat!(multiply!(bytes $a), load!(bytes $vlenb))
+    };
+}
+
+/// Two steps with those of `A` in `$first` and `$second`, and the load of the next ones; to `$end` in between if there are none.
+macro_rules! two_steps {
+    ($codes:ident $vlenb:literal $first:literal $second:literal $end:literal [$($line:literal)+] [$($a_line:literal)+]) => {
+        concat!(
+            "vl2re8.v v",
+            $first,
+            ", (a1)\n addi a1, a1, 2 * ",
+            $vlenb,
+            "\n",
+            ask!("a1" $($a_line)+),
+            "add t4, a2, t5\n",
+            ask!("t4" $($line)+),
+            unpack!($codes $first),
+            "bgeu a2, t3, ",
+            $end,
+            "\n",
+            next!($codes $second $vlenb),
+        )
     };
 }
 
@@ -105,13 +126,13 @@ macro_rules! ask {
 }
 
 /// The kernel for `$args`, with codes in `$codes`. A round takes `$bytes` of scales. Then, in bytes, the lines of a round of
-/// scales, of two steps of `B` and of the steps of `A` to ask for, and how far ahead `B` is asked for; the distances of rows that
+/// scales, of a round of the row's, of two steps of `B` and of steps of `A` to come, to ask for, and how far ahead `B` is asked for; the distances of rows that
 /// are added in the end, in numbers; and for each tile its columns' registers: those of the first half of the rows, those of the
 /// second.
 macro_rules! row_kernel {
     (
         $args:expr, $codes:ident, vlenb $vlenb:literal, groups $groups:literal, panel $panel:literal, columns $n:literal,
-        scales $bytes:literal [$($scale:literal)+], lines [$($line:literal)+] [$($a_line:literal)+], ahead $ahead:literal, add [$($down:literal)+],
+        scales $bytes:literal [$($scale:literal)+], row [$($row:literal)+], lines [$($line:literal)+] [$($a_line:literal)+], ahead $ahead:literal, add [$($down:literal)+],
         $transpose:ident, $([$low:literal $high:literal $c_low:literal $c_high:literal $of_low:literal $of_high:literal])+
     ) => {
         std::arch::asm!(
@@ -132,24 +153,24 @@ macro_rules! row_kernel {
             concat!("slli t1, t1, ", $panel),
             concat!("addi t4, a5, ", $bytes),
             ask!("t4" $($scale)+),
+            ask!("a3" $($row)+),
             "beqz a6, 3f",
             concat!("addi t4, a6, ", $bytes),
             ask!("t4" $($scale)+),
+            ask!("a4" $($row)+),
             "3:",
             "vsetvli t0, zero, e8, m1, ta, ma",
             load!($codes $vlenb),
             "4:",
-            "vl2re8.v v28, (a1)",
-            concat!("addi a1, a1, 2 * ", $vlenb),
-            ask!("a1" $($a_line)+),
-            "add t4, a2, t5",
-            ask!("t4" $($line)+),
-            unpack!($codes),
-            "bgeu a2, t3, 5f",
-            next!($codes $vlenb),
+            two_steps!($codes $vlenb 28 29 "5f" [$($line)+] [$($a_line)+]),
+            two_steps!($codes $vlenb 30 31 "7f" [$($line)+] [$($a_line)+]),
             "j 4b",
             "5:",
-            multiply!($codes),
+            multiply!($codes 29),
+            "j 8f",
+            "7:",
+            multiply!($codes 31),
+            "8:",
             "vsetvli t0, zero, e32, m8, ta, ma",
             "vfcvt.f.x.v v0, v0",
             "beqz a6, 6f",
@@ -199,4 +220,4 @@ macro_rules! row_kernel {
     };
 }
 
-pub(super) use {add_rows, ask, columns, load, multiply, next, row_kernel, unpack};
+pub(super) use {add_rows, ask, columns, load, multiply, next, row_kernel, two_steps, unpack};
