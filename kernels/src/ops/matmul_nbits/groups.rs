@@ -13,7 +13,7 @@ use crate::rt::Worker;
 use crate::select;
 use crate::table::{Family, MatMulSpec, Variant};
 use crate::ukr::matmul_nbits::{Args, MatMulNBits};
-use crate::ukr::{lines, prefetch};
+use crate::ukr::prefetch;
 
 /// Columns of the narrowest panel of a chip.
 const FEWEST_COLUMNS: usize = 16;
@@ -95,7 +95,7 @@ impl<'a> GroupProducts<'a> {
             for block in self.left.blocks() {
                 ahead.iter_mut().flatten().for_each(Ahead::ask);
                 if groups.start == 0 {
-                    self.zero(worker, &block, panels.len());
+                    self.products_of(&block, panels.len()).fill(0.0);
                 }
                 for (index, blocks) in all.iter().flatten().enumerate() {
                     let args = self.args(blocks, [index, panels.len()], &block, &groups);
@@ -104,7 +104,7 @@ impl<'a> GroupProducts<'a> {
                     unsafe { kernel.call(&args) };
                 }
                 if groups.end == self.piece.groups() {
-                    self.store(worker, &block, panels.len(), tile);
+                    self.store(&block, panels.len(), tile);
                 }
             }
         }
@@ -173,24 +173,18 @@ impl<'a> GroupProducts<'a> {
         }
     }
 
-    /// Makes the products of `block` with `count` panels zero, without reading their lines where the core can.
-    fn zero(&mut self, worker: &Worker<'_>, block: &Range<usize>, count: usize) {
+    /// The products of `block` with `count` panels.
+    fn products_of(&mut self, block: &Range<usize>, count: usize) -> &mut [f32] {
         let columns = count * self.variant.spec.layout.panel();
-        let products = &mut self.products[block.start * columns..][..self.left.width(block) * columns];
-        // SAFETY: the numbers are ours.
-        unsafe { lines::zero(worker.isa(), products.as_mut_ptr(), [1, products.len()], products.len()) };
-        products.fill(0.0);
+        &mut self.products[block.start * columns..][..self.left.width(block) * columns]
     }
 
     /// Writes the products of `block` with `count` panels to its rows of `tile`, from `[panel][row of tiles][tile][m][n]`.
-    fn store(&self, worker: &Worker<'_>, block: &Range<usize>, count: usize, tile: &mut [f32]) {
+    fn store(&self, block: &Range<usize>, count: usize, tile: &mut [f32]) {
         let (spec, panel) = (&self.variant.spec, self.variant.spec.layout.panel());
         let (m, n, len) = (spec.tile.m, spec.tile.n, self.left.width(block) * panel);
-        let tile = &mut tile[block.start * STRIP..block.end * STRIP];
-        // SAFETY: the rows are ours, and are written now.
-        unsafe { lines::zero(worker.isa(), tile.as_mut_ptr(), [1, tile.len()], tile.len()) };
         let products = &self.products[block.start * count * panel..][..len * count];
-        for (row, line) in tile.chunks_mut(STRIP).enumerate() {
+        for (row, line) in tile[block.start * STRIP..block.end * STRIP].chunks_mut(STRIP).enumerate() {
             for (line, products) in line.chunks_mut(panel).zip(products.chunks(len)) {
                 let products = &products[row / m * panel * m + row % m * n..];
                 match n {
