@@ -38,7 +38,10 @@ impl MatMulNBits {
 
     /// Rows of a block.
     fn rows(&self) -> usize {
-        if self.unpacks() { MANY_ROWS.min(self.m) } else { self.engine.block_rows(self.m) }
+        match self.unpacks() {
+            true => MANY_ROWS.min(self.m),
+            false => self.engine.block_rows(self.m, self.weights.shape(), 1),
+        }
     }
 }
 

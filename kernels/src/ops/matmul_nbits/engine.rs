@@ -1,9 +1,10 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::left::{ROW_STRIP, STRIP};
+use super::left::{Left, ROW_STRIP, STRIP};
 use super::{Compute, groups};
 use crate::isa::Target;
+use crate::mem::Scratch;
 use crate::ops::blocks::Blocks;
 use crate::ops::ranks;
 use crate::pack::{NBitsLayout, NBitsShape, PackLayout};
@@ -17,7 +18,11 @@ use crate::ukr::matvec_nbits::MatVecNBits as RowProducts;
 
 /// What multiplies with weights of few bits, and how precisely.
 #[derive(Clone, Copy)]
-pub struct Engine(pub(super) Kind);
+pub struct Engine {
+    pub(super) kind: Kind,
+    /// Bytes of the scratchpad of a core.
+    tcm_bytes: usize,
+}
 
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
@@ -46,6 +51,8 @@ const INT8_ROWS: usize = 32;
 const FEW_ROWS: usize = 12;
 /// Rows that an unpacked piece of a weight is multiplied with on a chip in int8 or f16, and in f32.
 const CHIP_ROWS: [usize; 2] = [128, 48];
+/// The least of those in f16: to write a weight out for fewer costs more than to read it from the second cache.
+const STAGED_ROWS: usize = 48;
 
 impl Engine {
     pub fn new(target: &Target, compute: Compute) -> Self {
@@ -60,12 +67,12 @@ impl Engine {
                 }
             }
         };
-        Self(on_chip.unwrap_or(Kind::Host(compute)))
+        Self { kind: on_chip.unwrap_or(Kind::Host(compute)), tcm_bytes: target.tcm_bytes }
     }
 
     /// The order of the weights.
     pub fn layout(self) -> NBitsLayout {
-        match self.0 {
+        match self.kind {
             Kind::Host(_) => NBitsLayout::Host,
             Kind::Int8(variant, _) => groups::layout(variant),
             Kind::F16(_, variant) => groups::layout(variant),
@@ -75,7 +82,7 @@ impl Engine {
 
     /// How a product with `m` rows is computed, whatever part of them a rank has.
     pub(super) fn method(self, m: usize) -> Method {
-        match self.0 {
+        match self.kind {
             Kind::Host(compute) => Method::Host(compute),
             Kind::Int8(_, Some(row)) | Kind::F16(_, row) if m == 1 => Method::Row(row),
             Kind::Int8(variant, _) => Method::Int8(variant),
@@ -86,15 +93,24 @@ impl Engine {
 
     /// Whether `m` rows are so many that the host engine better multiplies with panels in f32.
     pub(super) fn unpacks(self, m: usize) -> bool {
-        matches!(self.0, Kind::Host(Compute::F32)) && m > FEW_ROWS
+        matches!(self.kind, Kind::Host(Compute::F32)) && m > FEW_ROWS
     }
 
-    /// Rows of a block that is multiplied with panels as they are.
-    pub(super) fn block_rows(self, m: usize) -> usize {
-        let most = match self.0 {
+    /// Rows of a block of `m` rows that is multiplied with panels as they are, where `tiles` weights of `shape` are multiplied side
+    /// by side. In f16 as many as fit the scratchpad with all that belongs to them.
+    pub(super) fn block_rows(self, m: usize, shape: &NBitsShape, tiles: usize) -> usize {
+        let most = match self.kind {
             Kind::Host(Compute::Int8) => INT8_ROWS,
             Kind::Host(Compute::F32) => FEW_ROWS,
-            Kind::Int8(..) | Kind::F16(..) => CHIP_ROWS[0],
+            Kind::F16(blocks, _) => {
+                let fits = |rows: &usize| {
+                    let tile = Scratch::bytes::<f32>(rows * STRIP);
+                    Left::scratch(self, shape, *rows) + tiles * tile <= self.tcm_bytes
+                };
+                let staged = (STAGED_ROWS..=CHIP_ROWS[0]).step_by(blocks.grain());
+                staged.rev().find(fits).unwrap_or(CHIP_ROWS[0])
+            }
+            Kind::Int8(..) => CHIP_ROWS[0],
             Kind::F32(_) => CHIP_ROWS[1],
         };
         most.min(m)
@@ -102,7 +118,7 @@ impl Engine {
 
     /// Rows and panels of this rank. Ranks share the columns, and rows only where unpacking is not paid for each of them.
     pub(super) fn share(self, worker: &Worker<'_>, m: usize, shape: &NBitsShape) -> (Range<usize>, Range<usize>) {
-        let row_grain = if matches!(self.0, Kind::Host(Compute::F32)) { m.max(1) } else { INT8_ROWS };
+        let row_grain = if matches!(self.kind, Kind::Host(Compute::F32)) { m.max(1) } else { INT8_ROWS };
         let layout = self.layout();
         ranks::Matrix { m, row_grain, panels: layout.panels(shape), panel: layout.panel().min(shape.n()), k: shape.k() }
             .share(worker)

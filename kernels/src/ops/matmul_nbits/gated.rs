@@ -67,7 +67,7 @@ impl fmt::Display for GatedNBits {
 
 impl Driver for GatedNBits {
     fn scratch(&self) -> usize {
-        let rows = self.engine.block_rows(self.m);
+        let rows = self.engine.block_rows(self.m, self.weights[0].shape(), 2);
         Scratch::bytes::<u8>(Left::scratch(self.engine, self.weights[0].shape(), rows))
             + 2 * Scratch::bytes::<f32>(rows * self.engine.strip(self.m))
     }
@@ -78,7 +78,7 @@ impl Driver for GatedNBits {
         if rows.is_empty() || panels.is_empty() {
             return Ok(());
         }
-        let (most, columns) = (self.engine.block_rows(self.m), self.engine.strip(self.m));
+        let (most, columns) = (self.engine.block_rows(self.m, shape, 2), self.engine.strip(self.m));
         let mut scratch = Scratch::new(scratch);
         let (gate, up): (&mut [f32], &mut [f32]) = (scratch.take(most * columns), scratch.take(most * columns));
         let bytes: &mut [u8] = scratch.take(Left::scratch(self.engine, shape, most));

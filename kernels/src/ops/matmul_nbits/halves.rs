@@ -1,5 +1,6 @@
-//! The products of rows in f16 with panels of a chip's layout, each of which is written out in f16 once for all rows. K3's second
-//! cache, where it stays, gives a line in 2.5 cycles; to add up the products of pieces would cost more.
+//! The products of rows in f16 with panels of a chip's layout, each of which is written out in f16 once for all rows, where it can
+//! be in the scratchpad. Else it stays in K3's second cache, which gives a line in 2.5 cycles; to add up the products of pieces
+//! would cost more.
 //!
 //! Powers of two keep both sides within f16: the largest number of a row and the bound of a weight come between 2^14 and 2^15.
 
@@ -52,7 +53,6 @@ impl<'a> HalfProducts<'a> {
             + Scratch::bytes::<f32>(rows)
             + Scratch::bytes::<f16>(right_len(shape))
             + Scratch::bytes::<f32>(blocks.tile_rows(rows) * STRIP)
-            + Scratch::bytes::<f32>(TILE * shape.k())
     }
 
     /// Rounds and packs `a`, which has rows of the weight's `k`.
@@ -70,10 +70,12 @@ impl<'a> HalfProducts<'a> {
             rows,
             left: scratch.take(blocks.left_len(rows, k)),
             undo: scratch.take(rows),
-            right: scratch.take(right_len(shape)),
+            right: &mut [],
             products: scratch.take(blocks.tile_rows(rows) * STRIP),
         };
-        let padded: &mut [f32] = scratch.take(TILE * k);
+        let right = scratch.take(right_len(shape));
+        // Twice as long as a tile of rows in f32.
+        let padded: &mut [f32] = bytemuck::cast_slice_mut(right);
         for block in chunks(0..rows, blocks.grain()) {
             for tile in chunks(block.clone(), TILE) {
                 let mut a = &a[tile.start * k..tile.end * k];
@@ -84,12 +86,13 @@ impl<'a> HalfProducts<'a> {
                 }
                 if tile.len() < TILE {
                     padded[..a.len()].copy_from_slice(a);
-                    padded[a.len()..].fill(0.0);
-                    a = padded;
+                    padded[a.len()..TILE * k].fill(0.0);
+                    a = &padded[..TILE * k];
                 }
                 products.pack(worker, &block, tile.start, a, &factors);
             }
         }
+        products.right = right;
         products
     }
 

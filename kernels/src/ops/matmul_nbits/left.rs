@@ -35,7 +35,7 @@ pub(crate) enum Left<'a> {
 impl<'a> Left<'a> {
     /// Bytes of scratch that [`Left::prepare`] needs for up to `rows` rows.
     pub fn scratch(engine: Engine, shape: &NBitsShape, rows: usize) -> usize {
-        match engine.0 {
+        match engine.kind {
             Kind::Host(Compute::Int8) => Int8Rows::scratch(shape, rows),
             Kind::Host(Compute::F32) => Scratch::bytes::<f32>(rows * shape.depth()),
             Kind::Int8(many, one) => {
