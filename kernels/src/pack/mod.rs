@@ -9,7 +9,7 @@ pub use nbits::{Codes, NBitsLayout, NBitsShape, NBitsWeights};
 pub use weights::{PackError, PackedWeights, WeightData, WeightSource};
 
 pub(crate) use int8_rows::Int8Rows;
-pub(crate) use nbits::{NBITS_PANEL, NBitsBlocks, NBitsPanel};
+pub(crate) use nbits::{NBITS_PANEL, NBitsBlocks, NBitsPanel, NBitsPanels};
 pub(crate) use panels::{Rows, pack_panel, pack_panels, panel_len};
 
 /// The order of a packed weight. It depends on the tile of the kernels that read it, never on the number of rows of the

@@ -16,6 +16,8 @@ use crate::vector;
 const LAYOUT: NBitsLayout = NBitsLayout::Packed(PackLayout::I8P32X1);
 /// Columns of a panel.
 const PANEL: usize = PackLayout::I8P32X1.panel();
+/// Rows and columns of a piece of a weight, whole groups.
+const PIECE: [usize; 2] = [128, PANEL];
 
 /// Rows as the micro-kernel reads them, those of a piece of the weight after those of the piece before.
 pub(crate) struct DequantizedProducts<'a> {
@@ -34,8 +36,8 @@ impl<'a> DequantizedProducts<'a> {
     /// Bytes of scratch that [`DequantizedProducts::prepare`] needs for `rows` rows.
     pub fn scratch(blocks: Blocks<MatMulF32F32F32>, shape: &NBitsShape, rows: usize) -> usize {
         Scratch::bytes::<f32>(blocks.left_len(rows, shape.k()))
-            + Piece::scratch(PANEL)
-            + Scratch::bytes::<f32>(Piece::ROWS * PANEL)
+            + Piece::scratch(PIECE)
+            + Scratch::bytes::<f32>(PIECE[0] * PANEL)
             + Scratch::bytes::<f32>(blocks.tile_rows(rows) * PANEL)
     }
 
@@ -47,11 +49,11 @@ impl<'a> DequantizedProducts<'a> {
             k,
             rows,
             left: scratch.take(blocks.left_len(rows, k)),
-            piece: Piece::new(LAYOUT, *shape, PANEL, scratch),
-            right: scratch.take(Piece::ROWS * PANEL),
+            piece: Piece::new(LAYOUT, *shape, PIECE, scratch),
+            right: scratch.take(PIECE[0] * PANEL),
             products: scratch.take(blocks.tile_rows(rows) * PANEL),
         };
-        for depth in chunks(0..k, Piece::ROWS) {
+        for depth in chunks(0..k, PIECE[0]) {
             let part = Rows { data: &a[depth.start..], rows, k: depth.len(), strides: [k, 1] };
             blocks.pack_left(None, part, &mut products.left[blocks.left_len(rows, depth.start)..]);
         }
@@ -69,7 +71,7 @@ impl<'a> DequantizedProducts<'a> {
     ) -> Result<(), RunError> {
         let panel = weights.blocks(LAYOUT, panel)?;
         let add = vector::Binary::new(worker, Function::Add);
-        for (groups, depth) in self.piece.pieces().zip(chunks(0..self.k, Piece::ROWS)) {
+        for (groups, depth) in self.piece.pieces().zip(chunks(0..self.k, PIECE[0])) {
             self.piece.unpack(worker, &panel, 0, groups.clone());
             self.dequantize(worker, &panel, groups, depth.len());
             let (rows, k) = (self.rows, depth.len());

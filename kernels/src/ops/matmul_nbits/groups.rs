@@ -3,20 +3,23 @@
 use std::ops::Range;
 use std::slice::Chunks;
 
-use super::left::STRIP;
+use super::left::{STRIP, chunks};
 use super::piece::Piece;
-use super::quantized::QuantizedRows;
+use super::quantized::{DEPTH, QuantizedRows};
 use crate::driver::RunError;
 use crate::mem::Scratch;
-use crate::pack::{NBitsBlocks, NBitsLayout, NBitsShape, NBitsWeights};
+use crate::pack::{NBitsBlocks, NBitsLayout, NBitsPanels, NBitsShape, NBitsWeights};
 use crate::rt::Worker;
 use crate::select;
-use crate::table::{Family, MatMulSpec, Variant};
+use crate::table::{Armed, Family, MatMulSpec, Variant};
 use crate::ukr::matmul_nbits::{Args, MatMulNBits};
 use crate::ukr::prefetch;
 
-/// Columns of the narrowest panel of a chip.
-const FEWEST_COLUMNS: usize = 16;
+/// Columns of a piece of the weight, whole panels: with [`DEPTH`] rows, a quarter of K1's first cache, in which they stay while
+/// all rows come by.
+const COLUMNS: usize = 32;
+/// Blocks of rows during which the next piece is asked for: what came earlier would have to leave the first cache for the rows.
+const ASKING: usize = 4;
 
 /// Rows in blocks of the variant, each as its micro-kernel reads it.
 pub(crate) struct GroupProducts<'a> {
@@ -33,9 +36,16 @@ pub(crate) struct GroupProducts<'a> {
     products: &'a mut [f32],
 }
 
-/// Scales of the columns of a piece of a strip.
+/// Some panels that rows are multiplied with, and the groups of a piece of them.
+struct Pass<'a> {
+    all: NBitsPanels<'a>,
+    panels: Range<usize>,
+    groups: Range<usize>,
+}
+
+/// Scales of the columns of a piece.
 fn parameters_len(spec: &MatMulSpec, shape: &NBitsShape) -> usize {
-    Piece::ROWS / NBitsLayout::Packed(spec.layout).group(shape) * STRIP * spec.column_copies()
+    DEPTH / NBitsLayout::Packed(spec.layout).group(shape) * COLUMNS * spec.column_copies()
 }
 
 /// The order of the weights that `variant` reads.
@@ -46,10 +56,10 @@ pub(super) fn layout<F: Family<Spec = MatMulSpec>>(variant: &Variant<F>) -> NBit
 impl<'a> GroupProducts<'a> {
     /// Bytes of scratch that [`GroupProducts::prepare`] needs for `rows` rows.
     pub fn scratch(variant: &Variant<MatMulNBits>, shape: &NBitsShape, rows: usize) -> usize {
-        Piece::scratch(STRIP)
+        Piece::scratch([DEPTH, COLUMNS])
             + 2 * Scratch::bytes::<f32>(parameters_len(&variant.spec, shape))
             + QuantizedRows::scratch(&variant.spec, shape, rows)
-            + Scratch::bytes::<f32>(rows.next_multiple_of(variant.spec.tile.m) * STRIP)
+            + Scratch::bytes::<f32>(rows.next_multiple_of(variant.spec.tile.m) * COLUMNS)
     }
 
     /// Quantises `a`, which has rows of the weight's `k`, in the groups of the weight.
@@ -64,15 +74,15 @@ impl<'a> GroupProducts<'a> {
         Self {
             variant,
             k_groups: layout.group(shape) / spec.tile.k,
-            piece: Piece::new(layout, *shape, STRIP, scratch),
+            piece: Piece::new(layout, *shape, [DEPTH, COLUMNS], scratch),
             scales: scratch.take(parameters_len(spec, shape)),
             zero_points: scratch.take(parameters_len(spec, shape)),
             left: QuantizedRows::quantize(worker, spec, shape, a, scratch),
-            products: scratch.take((a.len() / shape.k()).next_multiple_of(spec.tile.m) * STRIP),
+            products: scratch.take((a.len() / shape.k()).next_multiple_of(spec.tile.m) * COLUMNS),
         }
     }
 
-    /// Columns of `panels`, side by side in `tile`. Rows meet each piece of all panels while they are in the first cache.
+    /// Columns of `panels`, side by side in `tile`. Rows meet each piece of some panels while it is in the first cache.
     pub fn multiply(
         &mut self,
         worker: &Worker<'_>,
@@ -80,35 +90,45 @@ impl<'a> GroupProducts<'a> {
         panels: Range<usize>,
         tile: &mut [f32],
     ) -> Result<(), RunError> {
-        let (layout, kernel) = (layout(self.variant), select::arm(self.variant, worker));
-        let mut all = [None; STRIP / FEWEST_COLUMNS];
-        for (blocks, panel) in all.iter_mut().zip(panels.clone()) {
-            *blocks = Some(weights.blocks(layout, panel)?);
-        }
-        for groups in self.piece.pieces() {
-            for (index, blocks) in all.iter().flatten().enumerate() {
-                self.piece.unpack(worker, blocks, index, groups.clone());
-                self.put_parameters(blocks, index, &groups);
-            }
-            let turns = self.left.blocks().count();
-            let mut ahead = all.map(|blocks| Some(self.ahead(&blocks?, groups.end, turns)));
-            for block in self.left.blocks() {
-                ahead.iter_mut().flatten().for_each(Ahead::ask);
-                if groups.start == 0 {
-                    self.products_of(&block, panels.len()).fill(0.0);
+        let (kernel, panel) = (select::arm(self.variant, worker), self.variant.spec.layout.panel());
+        let all = weights.panels(layout(self.variant))?;
+        for some in chunks(panels.clone(), COLUMNS / panel) {
+            let tile = &mut tile[(some.start - panels.start) * panel..];
+            for groups in self.piece.pieces() {
+                for (index, panel) in some.clone().enumerate() {
+                    self.piece.unpack(worker, &all.get(panel), index, groups.clone());
+                    self.put_parameters(&all.get(panel), index, &groups);
                 }
-                for (index, blocks) in all.iter().flatten().enumerate() {
-                    let args = self.args(blocks, [index, panels.len()], &block, &groups);
-                    // SAFETY: `args` has slices with these groups of a block's rows and of the columns, and `products` is ours
-                    // alone.
-                    unsafe { kernel.call(&args) };
-                }
-                if groups.end == self.piece.groups() {
-                    self.store(&block, panels.len(), tile);
-                }
+                self.multiply_piece(&kernel, &Pass { all, panels: some.clone(), groups }, tile);
             }
         }
         Ok(())
+    }
+
+    /// Adds the products of all rows with a piece to those that there are. After the last one they go to `tile`.
+    fn multiply_piece(&mut self, kernel: &Armed<'_, MatMulNBits>, pass: &Pass<'_>, tile: &mut [f32]) {
+        let (count, panel) = (pass.panels.len(), self.variant.spec.layout.panel());
+        let turns = self.left.blocks().count();
+        let mut ahead = [0, 1].map(|index| self.ahead(pass, index, turns.min(ASKING)));
+        for (turn, block) in self.left.blocks().enumerate() {
+            if turn + ASKING >= turns {
+                ahead.iter_mut().for_each(Ahead::ask);
+            }
+            let len = self.left.width(&block) * panel;
+            let products = block.start * count * panel..block.start * count * panel + count * len;
+            if pass.groups.start == 0 {
+                self.products[products.clone()].fill(0.0);
+            }
+            for (index, c) in products.clone().step_by(len).enumerate() {
+                let args = self.args(pass, index, &block, c);
+                // SAFETY: `args` has slices with these groups of a block's rows and of the columns, and `products` is ours
+                // alone.
+                unsafe { kernel.call(&args) };
+            }
+            if pass.groups.end == self.piece.groups() {
+                self.store(products, len, &mut tile[block.start * STRIP..], block.len());
+            }
+        }
     }
 
     /// Copies the scales and zero points of these groups of the `index`th panel.
@@ -132,81 +152,68 @@ impl<'a> GroupProducts<'a> {
 
     /// Their copies among those of a piece, for the `index`th panel.
     fn copied(&self, index: usize, groups: &Range<usize>) -> Range<usize> {
-        let numbers = self.variant.spec.layout.panel() * self.variant.spec.column_copies();
-        let first = index * Piece::ROWS / self.piece.group() * numbers;
-        first..first + groups.len() * numbers
+        let len = groups.len() * self.variant.spec.layout.panel() * self.variant.spec.column_copies();
+        index * len..(index + 1) * len
     }
 
-    /// The piece of a panel that begins with group `first`, in `turns` parts; none behind the last one.
-    fn ahead<'w>(&self, blocks: &NBitsBlocks<'w>, first: usize, turns: usize) -> Ahead<'w> {
-        let next = first..(first + Piece::ROWS / self.piece.group()).min(self.piece.groups());
-        let (codes, scales) = (&blocks.codes[self.piece.packed(&next)], &blocks.scales[self.columns(&next)]);
-        Ahead {
-            codes: codes.chunks(codes.len().div_ceil(turns).max(1)),
-            scales: scales.chunks(scales.len().div_ceil(turns).max(1)),
+    /// What follows on the `index`th panel of a pass, in so many parts: its next piece, or the first one of a panel to come.
+    fn ahead<'w>(&self, pass: &Pass<'w>, index: usize, parts: usize) -> Ahead<'w> {
+        let Pass { all, panels, groups } = pass;
+        let (panel, first) = match groups.end < self.piece.groups() {
+            true => (panels.start + index, groups.end),
+            false => (panels.end + index, 0),
+        };
+        if index >= panels.len() || panel >= all.len() {
+            return Ahead::default();
         }
+        let next = first..(first + groups.len()).min(self.piece.groups());
+        let (blocks, columns) = (all.get(panel), self.columns(&next));
+        let zero_points = blocks.zero_points.map_or(&[][..], |zero_points| &zero_points[columns.clone()]);
+        let (scales, zero_points) = (bytemuck::cast_slice(&blocks.scales[columns]), bytemuck::cast_slice(zero_points));
+        let of = [&blocks.codes[self.piece.packed(&next)], scales, zero_points];
+        Ahead(of.map(|bytes: &'w [u8]| bytes.chunks(bytes.len().div_ceil(parts).max(1))))
     }
 
-    /// Arguments for the rows of `block` and these groups of the `index`th of `count` panels.
-    fn args(
-        &mut self,
-        blocks: &NBitsBlocks<'_>,
-        [index, count]: [usize; 2],
-        block: &Range<usize>,
-        groups: &Range<usize>,
-    ) -> Args {
-        let (left, panel) = (self.left.block(block, groups), self.variant.spec.layout.panel());
-        let (copied, has_zero_points) = (self.copied(index, groups), blocks.zero_points.is_some());
-        let zero_points = has_zero_points.then(|| &self.zero_points[copied.clone()]);
-        let products = &mut self.products[(block.start * count + index * left.rows) * panel..][..left.rows * panel];
+    /// Arguments for the rows of `block` and the `index`th panel of a pass, whose products are at `c`.
+    fn args(&mut self, pass: &Pass<'_>, index: usize, block: &Range<usize>, c: usize) -> Args {
+        let (left, copied) = (self.left.block(block, &pass.groups), self.copied(index, &pass.groups));
+        let zero_points = pass.all.has_zero_points().then(|| &self.zero_points[copied.clone()]);
+        let products = &mut self.products[c..][..left.rows * self.variant.spec.layout.panel()];
         Args {
             a: left.codes.as_ptr(),
-            b: self.piece.codes(index, groups.len()).as_ptr(),
+            b: self.piece.codes(index, pass.groups.len()).as_ptr(),
             a_scales: left.scales.as_ptr(),
             a_sums: left.sums.as_ptr(),
             b_scales: self.scales[copied].as_ptr(),
             b_zero_points: zero_points.map_or(std::ptr::null(), <[f32]>::as_ptr),
             c: products.as_mut_ptr(),
-            groups: groups.len(),
+            groups: pass.groups.len(),
             k_groups: self.k_groups,
             rows: left.rows,
         }
     }
 
-    /// The products of `block` with `count` panels.
-    fn products_of(&mut self, block: &Range<usize>, count: usize) -> &mut [f32] {
-        let columns = count * self.variant.spec.layout.panel();
-        &mut self.products[block.start * columns..][..self.left.width(block) * columns]
-    }
-
-    /// Writes the products of `block` with `count` panels to its rows of `tile`, from `[panel][row of tiles][tile][m][n]`.
-    fn store(&self, block: &Range<usize>, count: usize, tile: &mut [f32]) {
-        let (spec, panel) = (&self.variant.spec, self.variant.spec.layout.panel());
-        let (m, n, len) = (spec.tile.m, spec.tile.n, self.left.width(block) * panel);
-        let products = &self.products[block.start * count * panel..][..len * count];
-        for (row, line) in tile[block.start * STRIP..block.end * STRIP].chunks_mut(STRIP).enumerate() {
-            for (line, products) in line.chunks_mut(panel).zip(products.chunks(len)) {
-                let products = &products[row / m * panel * m + row % m * n..];
-                match n {
-                    4 => gather::<4>(products, m, line),
-                    _ => gather::<32>(products, m, line),
-                }
+    /// Writes `rows` rows of the products, `len` of each panel, to `tile`, from `[panel][row of tiles][tile][m][n]`.
+    fn store(&self, products: Range<usize>, len: usize, tile: &mut [f32], rows: usize) {
+        let (tile_shape, panel) = (&self.variant.spec.tile, self.variant.spec.layout.panel());
+        for (index, products) in self.products[products].chunks(len).enumerate() {
+            let lines = tile.chunks_mut(STRIP).take(rows).map(|line| &mut line[index * panel..][..panel]);
+            match (tile_shape.m, tile_shape.n) {
+                (4, 4) => gather::<4, 4>(products, lines),
+                _ => gather::<1, 32>(products, lines),
             }
         }
     }
 }
 
-/// What is unpacked next, in as many parts as there are blocks of rows.
-struct Ahead<'w> {
-    codes: Chunks<'w, u8>,
-    scales: Chunks<'w, f32>,
-}
+/// What is unpacked next of a panel, in parts.
+#[derive(Default)]
+struct Ahead<'w>([Chunks<'w, u8>; 3]);
 
 impl Ahead<'_> {
     /// Asks for the next part.
     fn ask(&mut self) {
-        self.codes.next().into_iter().for_each(prefetch);
-        self.scales.next().into_iter().for_each(prefetch);
+        self.0.iter_mut().flat_map(Iterator::next).for_each(prefetch);
     }
 }
 
@@ -217,8 +224,12 @@ fn repeat<const N: usize>(from: &[f32], to: &mut [f32]) {
     to.chunks_mut(times).zip(from).for_each(|(to, from)| to.fill(*from));
 }
 
-/// Writes a row of neighbouring tiles of `m` rows by `N` columns, whose part of the first tile `products` begins with.
-fn gather<const N: usize>(products: &[f32], m: usize, line: &mut [f32]) {
-    let parts = products.as_chunks::<N>().0.iter().step_by(m);
-    line.as_chunks_mut().0.iter_mut().zip(parts).for_each(|(part, products)| *part = *products);
+/// Writes `lines`, rows of neighbouring tiles of `M` rows by `N` columns.
+fn gather<'a, const M: usize, const N: usize>(products: &[f32], lines: impl Iterator<Item = &'a mut [f32]>) {
+    let parts = products.as_chunks::<N>().0;
+    for (row, line) in lines.enumerate() {
+        let line = line.as_chunks_mut::<N>().0;
+        let first = row / M * M * line.len() + row % M;
+        line.iter_mut().zip(parts[first..].iter().step_by(M)).for_each(|(part, products)| *part = *products);
+    }
 }

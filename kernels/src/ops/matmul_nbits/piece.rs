@@ -10,6 +10,7 @@ use crate::vector;
 pub(super) struct Piece<'a> {
     layout: NBitsLayout,
     shape: NBitsShape,
+    rows: usize,
     group: usize,
     groups: usize,
     /// Of one panel after the other.
@@ -17,18 +18,15 @@ pub(super) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// Rows of a piece: a multiple of every group.
-    pub const ROWS: usize = 128;
-
     /// Bytes of scratch that [`Piece::new`] needs.
-    pub fn scratch(columns: usize) -> usize {
-        Scratch::bytes::<i8>(Self::ROWS * columns)
+    pub fn scratch([rows, columns]: [usize; 2]) -> usize {
+        Scratch::bytes::<i8>(rows * columns)
     }
 
-    /// Room for panels with so many columns together.
-    pub fn new(layout: NBitsLayout, shape: NBitsShape, columns: usize, scratch: &mut Scratch<'a>) -> Self {
+    /// Room for so many rows, a multiple of every group, of panels with so many columns together.
+    pub fn new(layout: NBitsLayout, shape: NBitsShape, [rows, columns]: [usize; 2], scratch: &mut Scratch<'a>) -> Self {
         let (group, groups) = (layout.group(&shape), layout.groups(&shape));
-        Self { layout, shape, group, groups, codes: scratch.take(Self::ROWS * columns) }
+        Self { layout, shape, rows, group, groups, codes: scratch.take(rows * columns) }
     }
 
     /// Rows of a group.
@@ -43,13 +41,13 @@ impl<'a> Piece<'a> {
 
     /// The groups of each piece.
     pub fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        chunks(0..self.groups(), Self::ROWS / self.group())
+        chunks(0..self.groups(), self.rows / self.group())
     }
 
     /// Codes of the first `groups` groups of the `index`th panel.
     pub fn codes(&self, index: usize, groups: usize) -> &[i8] {
         let panel = self.layout.panel();
-        &self.codes[index * Self::ROWS * panel..][..groups * self.group() * panel]
+        &self.codes[index * self.rows * panel..][..groups * self.group() * panel]
     }
 
     /// Bytes of these groups of a packed panel.
@@ -63,7 +61,7 @@ impl<'a> Piece<'a> {
         let (bits, panel) = (self.layout.bits(&self.shape), self.layout.panel());
         let packed = &blocks.codes[self.packed(&groups)];
         let (step, codes) =
-            (self.layout.step() * panel, &mut self.codes[index * Self::ROWS * panel..][..packed.len() * 8 / bits]);
+            (self.layout.step() * panel, &mut self.codes[index * self.rows * panel..][..packed.len() * 8 / bits]);
         if vector::unpack(worker, bits, packed, step, codes) {
             return;
         }

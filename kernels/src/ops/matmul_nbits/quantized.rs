@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use super::left::chunks;
 use super::line::Line;
-use super::piece::Piece;
 use crate::mem::Scratch;
 use crate::pack::{NBitsLayout, NBitsShape, Rows, pack_panel, panel_len};
 use crate::rt::Worker;
 use crate::table::MatMulSpec;
+
+/// Numbers of a piece of the depth: a multiple of every group.
+pub(super) const DEPTH: usize = 256;
 
 /// A piece of the depth after the other. In each, the blocks of rows follow one another, so that the next one is asked for by its
 /// distance alone.
@@ -45,7 +47,7 @@ impl<'a> QuantizedRows<'a> {
         Scratch::bytes::<i8>(written * layout.depth(shape))
             + 2 * Scratch::bytes::<f32>(written * groups * spec.copies())
             + Scratch::bytes::<i8>(spec.block.m * shape.k())
-            + 2 * Scratch::bytes::<f32>(groups)
+            + 2 * Scratch::bytes::<f32>(spec.block.m * groups)
     }
 
     /// Quantises `a`, which has rows of the weight's `k`, in the groups of the weight.
@@ -71,16 +73,13 @@ impl<'a> QuantizedRows<'a> {
             sums: scratch.take(written * groups * spec.copies()),
         };
         let lines: &mut [i8] = scratch.take(spec.block.m * k);
-        let (scales, sums): (&mut [f32], &mut [f32]) = (scratch.take(groups), scratch.take(groups));
+        let [scales, sums]: [&mut [f32]; 2] = [(); 2].map(|()| scratch.take(spec.block.m * groups));
         for block in quantized.blocks() {
-            for (row, codes) in block.clone().zip(lines.chunks_mut(k)) {
-                let mut line = Line { codes, scales: &mut *scales, sums: &mut *sums };
-                line.quantize(worker, &a[row * k..][..k], group);
-                quantized.put_parameters(&block, row, Some((&*scales, &*sums)));
+            let parameters = scales.chunks_mut(groups).zip(sums.chunks_mut(groups));
+            for ((row, codes), (scales, sums)) in block.clone().zip(lines.chunks_mut(k)).zip(parameters) {
+                Line { codes, scales, sums }.quantize(worker, &a[row * k..][..k], group);
             }
-            for padding in block.end..block.start + quantized.width(&block) {
-                quantized.put_parameters(&block, padding, None);
-            }
+            quantized.put_parameters(&block, scales, sums);
             quantized.put_codes(&block, lines);
         }
         quantized
@@ -93,12 +92,12 @@ impl<'a> QuantizedRows<'a> {
 
     /// The groups of each piece.
     fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        chunks(0..self.groups, Piece::ROWS / self.group)
+        chunks(0..self.groups, DEPTH / self.group)
     }
 
     /// Rows that are written for `block`.
     pub fn width(&self, block: &Range<usize>) -> usize {
-        block.len().next_multiple_of(self.spec.tile.m)
+        self.spec.block.m.min(self.written - block.start)
     }
 
     /// The rows of `block` with the groups of a piece.
@@ -118,15 +117,16 @@ impl<'a> QuantizedRows<'a> {
         groups.start * self.written + block.start * groups.len()
     }
 
-    /// Scales and sums of row `row`, which is one of `block` or of its padding; zeros where there are none.
-    fn put_parameters(&mut self, block: &Range<usize>, row: usize, parameters: Option<(&[f32], &[f32])>) {
-        let width = self.width(block);
+    /// Copies the scales and sums of a block, each of which has a row of all groups; those of its padding are zeros.
+    fn put_parameters(&mut self, block: &Range<usize>, scales: &[f32], sums: &[f32]) {
+        let (rows, width, copies) = ([block.len(), self.groups], self.width(block), self.spec.copies());
         for groups in self.pieces() {
-            let at = [self.at(block, &groups) + row - block.start, width, groups.len()];
-            let parameters = parameters.map(|(scales, sums)| (&scales[groups.clone()], &sums[groups.clone()]));
-            match self.spec.copies() {
-                4 => put_copies::<4>(parameters, at, self.scales, self.sums),
-                _ => put_copies::<1>(parameters, at, self.scales, self.sums),
+            let to = self.at(block, &groups) * copies..(self.at(block, &groups) + groups.len() * width) * copies;
+            for (from, to) in [(scales, &mut self.scales[to.clone()]), (sums, &mut self.sums[to])] {
+                match copies {
+                    4 => put_copies::<4>(from, rows, groups.clone(), to, width),
+                    _ => put_copies::<1>(from, rows, groups.clone(), to, width),
+                }
             }
         }
     }
@@ -146,18 +146,18 @@ impl<'a> QuantizedRows<'a> {
     }
 }
 
-/// Writes `C` copies of the scale and of the sum of each group of a line, zeros where there is none, from copy `first` on,
-/// `stride` copies apart.
+/// Writes `C` copies of the numbers of `groups`, of which `from` has rows: for each group `width` of them, zeros behind those that
+/// there are.
 fn put_copies<const C: usize>(
-    line: Option<(&[f32], &[f32])>,
-    [first, stride, groups]: [usize; 3],
-    scales: &mut [f32],
-    sums: &mut [f32],
+    from: &[f32],
+    [rows, stride]: [usize; 2],
+    groups: Range<usize>,
+    to: &mut [f32],
+    width: usize,
 ) {
-    let (scales, sums) = (scales.as_chunks_mut().0, sums.as_chunks_mut().0);
-    for group in 0..groups {
-        let (scale, sum) = line.map_or((0.0, 0.0), |(scales, sums)| (scales[group], sums[group]));
-        scales[first + group * stride] = [scale; C];
-        sums[first + group * stride] = [sum; C];
+    for (group, copies) in groups.zip(to.as_chunks_mut::<C>().0.chunks_mut(width)) {
+        let (copies, padding) = copies.split_at_mut(rows);
+        copies.iter_mut().enumerate().for_each(|(row, copies)| *copies = [from[row * stride + group]; C]);
+        padding.fill([0.0; C]);
     }
 }

@@ -7,7 +7,7 @@ mod weights;
 
 pub use layout::NBitsLayout;
 pub use weights::NBitsWeights;
-pub(crate) use weights::{NBitsBlocks, NBitsPanel};
+pub(crate) use weights::{NBitsBlocks, NBitsPanel, NBitsPanels};
 
 /// Columns of a panel of [`NBitsLayout::Host`].
 pub(crate) const NBITS_PANEL: usize = 16;

@@ -64,12 +64,22 @@ pub(crate) struct NBitsBlocks<'a> {
 pub(crate) struct NBitsPanels<'a> {
     /// `[panels]` of what [`NBitsBlocks`] has.
     all: NBitsBlocks<'a>,
+    len: usize,
     /// Bytes of codes and numbers of scales of a panel.
     bytes: usize,
     parameters: usize,
 }
 
 impl<'a> NBitsPanels<'a> {
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether any zero point is not 0.
+    pub fn has_zero_points(&self) -> bool {
+        self.all.zero_points.is_some()
+    }
+
     /// Panel `index`.
     pub fn get(&self, index: usize) -> NBitsBlocks<'a> {
         let (bytes, parameters) = (index * self.bytes, index * self.parameters);
@@ -166,7 +176,8 @@ impl NBitsWeights {
     /// [`RunError::Weights`] when nothing was packed, or in another layout.
     pub(crate) fn panels(&self, layout: NBitsLayout) -> Result<NBitsPanels<'_>, RunError> {
         let (bytes, parameters) = (layout.panel_bytes(&self.shape), layout.groups(&self.shape) * layout.panel());
-        if self.layout != layout || self.codes.len() < layout.panels(&self.shape) * bytes {
+        let len = layout.panels(&self.shape);
+        if self.layout != layout || self.codes.len() < len * bytes {
             let state = if self.codes.is_empty() { "planned but never packed" } else { "packed" };
             let Self { layout: own, shape, .. } = self;
             return Err(RunError::Weights(format!("a weight of {shape} is {state} as {own}; the step reads {layout}")));
@@ -174,7 +185,7 @@ impl NBitsWeights {
         let scales: &[f32] = bytemuck::cast_slice(&self.scales);
         let zero_points: &[f32] = bytemuck::cast_slice(&self.zero_points);
         let zero_points = (zero_points.len() == scales.len()).then_some(zero_points);
-        Ok(NBitsPanels { all: NBitsBlocks { codes: &self.codes, scales, zero_points }, bytes, parameters })
+        Ok(NBitsPanels { all: NBitsBlocks { codes: &self.codes, scales, zero_points }, len, bytes, parameters })
     }
 }
 

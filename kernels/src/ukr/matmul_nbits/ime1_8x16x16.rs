@@ -21,13 +21,14 @@ use super::{Args, ime1_four_rows};
 use crate::ukr::dot::dot;
 
 const ROWS: usize = 8;
-/// Bytes from `C` to that of the next block where a strip of 64 columns is multiplied.
-const NEXT: usize = ROWS * 64 * size_of::<f32>();
+/// Bytes from `C` to that of the next block where 32 columns are multiplied.
+const NEXT: usize = ROWS * 32 * size_of::<f32>();
 
-/// Loads a step of eight rows, and asks for that of the next block, which is as far away as a piece of 128 numbers is long.
+/// Loads a step of eight rows, and asks for the line as far ahead as an instruction can: almost the 256 numbers that a block of the
+/// driver has.
 macro_rules! rows {
     ($to:literal) => {
-        concat!("vl2re8.v v", $to, ", (a1)\n prefetch.r 1024(a1)\n addi a1, a1, 64\n")
+        concat!("vl2re8.v v", $to, ", (a1)\n prefetch.r 1984(a1)\n addi a1, a1, 64\n")
     };
 }
 
@@ -84,7 +85,7 @@ macro_rules! rescale {
             rows!(20),
             "vmv2r.v v6, v30\n",
             "vmv2r.v v4, v30\n",
-            "vl4re32.v v24, (a3)\n prefetch.r 512(a3)\n prefetch.r 576(a3)\n addi a3, a3, 128\n",
+            "vl4re32.v v24, (a3)\n prefetch.r 1024(a3)\n prefetch.r 1088(a3)\n addi a3, a3, 128\n",
             "vmv2r.v v2, v30\n",
             dot!(4, 17, 18),
             concat!(
@@ -135,6 +136,10 @@ macro_rules! kernel {
             ".option push",
             ".option arch, +v, +zicbop",
             "beqz a0, 7f",
+            "vsetvli t0, zero, e32, m2, ta, ma",
+            "vmv.v.x v30, t6",
+            "vmv2r.v v6, v30\n vmv2r.v v4, v30\n vmv2r.v v2, v30\n vmv2r.v v0, v30",
+            "fmv.w.x f0, t6",
             concat!(rows!(16), columns!(18), rows!(20), columns!(22)),
             "vl4re32.v v24, (a3)",
             "addi a3, a3, 128",
@@ -145,11 +150,6 @@ macro_rules! kernel {
             "vl4re32.v v12, (t3)",
             "add t4, a7, t5",
             "prefetch.r 0(t4)\n prefetch.r 64(t4)\n prefetch.r 256(t4)\n prefetch.r 320(t4)",
-            "fmv.w.x f0, t6",
-            "vsetvli t0, zero, e32, m8, ta, ma",
-            "vmv.v.x v0, t6",
-            "vsetvli t0, zero, e32, m2, ta, ma",
-            "vmv.v.x v30, t6",
             "vsetvli t0, zero, e32, m1, ta, ma",
             concat!(dot!(0, 16, 18), dot!(2, 16, 19), dot!(4, 17, 18), dot!(6, 17, 19)),
             "1:",
