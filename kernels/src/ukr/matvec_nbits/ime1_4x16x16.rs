@@ -9,7 +9,6 @@ use crate::ukr::dot::dot;
 macro_rules! transpose {
     () => {
         concat!(
-            "vsetvli t0, zero, e32, m1, ta, ma\n",
             "vmv.v.v v24, v16\n vmv.v.v v25, v17\n vmv.v.v v26, v20\n vmv.v.v v27, v21\n",
             "vslideup.vi v24, v18, 4\n vslideup.vi v25, v19, 4\n vslideup.vi v26, v22, 4\n vslideup.vi v27, v23, 4\n",
             "vsetivli zero, 4, e32, m1, tu, ma\n",

@@ -16,7 +16,6 @@ macro_rules! pack {
 macro_rules! transpose {
     () => {
         concat!(
-            "vsetvli t0, zero, e32, m1, ta, ma\n",
             pack!(24, 16, 17, 2),
             pack!(26, 18, 19, 2),
             pack!(28, 20, 21, 2),

@@ -81,13 +81,13 @@ macro_rules! two_steps {
     };
 }
 
-/// Loads what belongs to the columns of a round, t1 numbers at `$address` and zeros behind them, and lets `$transpose` order
-/// it as tiles are. `$bytes` is a round of it.
+/// Loads what belongs to the columns of a round, t1 numbers at `$address` and, where the round is not full, zeros behind them.
+/// `$bytes` is a round of it.
 macro_rules! columns {
-    ($address:literal, $bytes:literal, $transpose:ident) => {
+    ($address:literal, $bytes:literal) => {
         concat!(
-            "vsetvli t0, zero, e32, m8, ta, ma\n vmv.v.i v16, 0\n",
-            "vsetvli zero, t1, e32, m8, tu, ma\n vle32.v v16, (",
+            "vsetvli t0, zero, e32, m8, ta, ma\n beq t0, t1, 9f\n vmv.v.i v16, 0\n",
+            "9: vsetvli zero, t1, e32, m8, tu, ma\n vle32.v v16, (",
             $address,
             ")\n addi ",
             $address,
@@ -95,8 +95,7 @@ macro_rules! columns {
             $address,
             ", ",
             $bytes,
-            "\n",
-            $transpose!(),
+            "\n vsetvli t0, zero, e32, m1, ta, ma\n",
         )
     };
 }
@@ -174,7 +173,8 @@ macro_rules! row_kernel {
             "vsetvli t0, zero, e32, m8, ta, ma",
             "vfcvt.f.x.v v0, v0",
             "beqz a6, 6f",
-            columns!("a6", $bytes, $transpose),
+            columns!("a6", $bytes),
+            $transpose!(),
             "vl2re32.v v28, (a4)",
             concat!("addi a4, a4, 2 * ", $vlenb),
             $(
@@ -182,13 +182,14 @@ macro_rules! row_kernel {
                 concat!("vfnmsac.vv v", $high, ", v", $of_high, ", v29"),
             )+
             "6:",
-            columns!("a5", $bytes, $transpose),
             "vl2re32.v v28, (a3)",
             concat!("addi a3, a3, 2 * ", $vlenb),
+            columns!("a5", $bytes),
             $(
                 concat!("vfmul.vv v", $low, ", v", $low, ", v28"),
                 concat!("vfmul.vv v", $high, ", v", $high, ", v29"),
             )+
+            $transpose!(),
             $(
                 concat!("vfmacc.vv v", $c_low, ", v", $low, ", v", $of_low),
                 concat!("vfmacc.vv v", $c_high, ", v", $high, ", v", $of_high),
