@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::slice::Chunks;
 
+use smallvec::SmallVec;
+
 use super::left::{STRIP, chunks};
 use super::piece::Piece;
 use super::quantized::{DEPTH, QuantizedRows};
@@ -41,6 +43,13 @@ struct Pass<'a> {
     all: NBitsPanels<'a>,
     panels: Range<usize>,
     groups: Range<usize>,
+}
+
+/// The piece of one panel.
+struct Columns<'a> {
+    codes: &'a [i8],
+    scales: &'a [f32],
+    zero_points: Option<&'a [f32]>,
 }
 
 /// Scales of the columns of a piece.
@@ -107,33 +116,50 @@ impl<'a> GroupProducts<'a> {
 
     /// Adds the products of all rows with a piece to those that there are. After the last one they go to `tile`.
     fn multiply_piece(&mut self, kernel: &Armed<'_, MatMulNBits>, pass: &Pass<'_>, tile: &mut [f32]) {
-        let (count, panel) = (pass.panels.len(), self.variant.spec.layout.panel());
-        let turns = self.left.blocks().count();
+        let (groups, spec, turns) = (&pass.groups, &self.variant.spec, self.left.blocks().count());
         let mut ahead = [0, 1].map(|index| self.ahead(pass, index, turns.min(ASKING)));
+        let of_panel = |index| {
+            let (codes, copied) = (self.piece.codes(index, groups.len()), copied(spec, groups, index));
+            let zero_points = pass.all.has_zero_points().then(|| &self.zero_points[copied.clone()]);
+            Columns { codes, scales: &self.scales[copied], zero_points }
+        };
+        let columns: SmallVec<[_; 2]> = (0..pass.panels.len()).map(of_panel).collect();
         for (turn, block) in self.left.blocks().enumerate() {
             if turn + ASKING >= turns {
                 ahead.iter_mut().for_each(Ahead::ask);
             }
-            let len = self.left.width(&block) * panel;
-            let products = block.start * count * panel..block.start * count * panel + count * len;
-            if pass.groups.start == 0 {
-                self.products[products.clone()].fill(0.0);
+            let rows = self.left.block(&block, groups);
+            let len = rows.rows * spec.layout.panel();
+            let first = block.start * spec.layout.panel() * columns.len();
+            let products = &mut self.products[first..first + len * columns.len()];
+            if groups.start == 0 {
+                products.fill(0.0);
             }
-            for (index, c) in products.clone().step_by(len).enumerate() {
-                let args = self.args(pass, index, &block, c);
-                // SAFETY: `args` has slices with these groups of a block's rows and of the columns, and `products` is ours
-                // alone.
+            for (columns, c) in columns.iter().zip(products.chunks_exact_mut(len)) {
+                let args = Args {
+                    a: rows.codes.as_ptr(),
+                    b: columns.codes.as_ptr(),
+                    a_scales: rows.scales.as_ptr(),
+                    a_sums: rows.sums.as_ptr(),
+                    b_scales: columns.scales.as_ptr(),
+                    b_zero_points: columns.zero_points.map_or(std::ptr::null(), <[f32]>::as_ptr),
+                    c: c.as_mut_ptr(),
+                    groups: groups.len(),
+                    k_groups: self.k_groups,
+                    rows: rows.rows,
+                };
+                // SAFETY: the slices have these groups of a block's rows and of the columns, and `c` is ours alone.
                 unsafe { kernel.call(&args) };
             }
-            if pass.groups.end == self.piece.groups() {
-                self.store(products, len, &mut tile[block.start * STRIP..], block.len());
+            if groups.end == self.piece.groups() {
+                store(spec, products, len, &mut tile[block.start * STRIP..], block.len());
             }
         }
     }
 
     /// Copies the scales and zero points of these groups of the `index`th panel.
     fn put_parameters(&mut self, blocks: &NBitsBlocks<'_>, index: usize, groups: &Range<usize>) {
-        let (columns, copied) = (self.columns(groups), self.copied(index, groups));
+        let (columns, copied) = (self.columns(groups), copied(&self.variant.spec, groups, index));
         let parameters = [(Some(blocks.scales), &mut *self.scales), (blocks.zero_points, &mut *self.zero_points)];
         for (from, to) in parameters {
             let Some(from) = from.map(|from| &from[columns.clone()]) else { continue };
@@ -148,12 +174,6 @@ impl<'a> GroupProducts<'a> {
     fn columns(&self, groups: &Range<usize>) -> Range<usize> {
         let panel = self.variant.spec.layout.panel();
         groups.start * panel..groups.end * panel
-    }
-
-    /// Their copies among those of a piece, for the `index`th panel.
-    fn copied(&self, index: usize, groups: &Range<usize>) -> Range<usize> {
-        let len = groups.len() * self.variant.spec.layout.panel() * self.variant.spec.column_copies();
-        index * len..(index + 1) * len
     }
 
     /// What follows on the `index`th panel of a pass, in so many parts: its next piece, or the first one of a panel to come.
@@ -173,35 +193,22 @@ impl<'a> GroupProducts<'a> {
         let of = [&blocks.codes[self.piece.packed(&next)], scales, zero_points];
         Ahead(of.map(|bytes: &'w [u8]| bytes.chunks(bytes.len().div_ceil(parts).max(1))))
     }
+}
 
-    /// Arguments for the rows of `block` and the `index`th panel of a pass, whose products are at `c`.
-    fn args(&mut self, pass: &Pass<'_>, index: usize, block: &Range<usize>, c: usize) -> Args {
-        let (left, copied) = (self.left.block(block, &pass.groups), self.copied(index, &pass.groups));
-        let zero_points = pass.all.has_zero_points().then(|| &self.zero_points[copied.clone()]);
-        let products = &mut self.products[c..][..left.rows * self.variant.spec.layout.panel()];
-        Args {
-            a: left.codes.as_ptr(),
-            b: self.piece.codes(index, pass.groups.len()).as_ptr(),
-            a_scales: left.scales.as_ptr(),
-            a_sums: left.sums.as_ptr(),
-            b_scales: self.scales[copied].as_ptr(),
-            b_zero_points: zero_points.map_or(std::ptr::null(), <[f32]>::as_ptr),
-            c: products.as_mut_ptr(),
-            groups: pass.groups.len(),
-            k_groups: self.k_groups,
-            rows: left.rows,
-        }
-    }
+/// Copies of the parameters of these groups of the `index`th panel, among those of a piece.
+fn copied(spec: &MatMulSpec, groups: &Range<usize>, index: usize) -> Range<usize> {
+    let len = groups.len() * spec.layout.panel() * spec.column_copies();
+    index * len..(index + 1) * len
+}
 
-    /// Writes `rows` rows of the products, `len` of each panel, to `tile`, from `[panel][row of tiles][tile][m][n]`.
-    fn store(&self, products: Range<usize>, len: usize, tile: &mut [f32], rows: usize) {
-        let (tile_shape, panel) = (&self.variant.spec.tile, self.variant.spec.layout.panel());
-        for (index, products) in self.products[products].chunks(len).enumerate() {
-            let lines = tile.chunks_mut(STRIP).take(rows).map(|line| &mut line[index * panel..][..panel]);
-            match (tile_shape.m, tile_shape.n) {
-                (4, 4) => gather::<4, 4>(products, lines),
-                _ => gather::<1, 32>(products, lines),
-            }
+/// Writes `rows` rows of `products`, `len` of each panel, to `tile`, from `[panel][row of tiles][tile][m][n]`.
+fn store(spec: &MatMulSpec, products: &[f32], len: usize, tile: &mut [f32], rows: usize) {
+    let panel = spec.layout.panel();
+    for (index, products) in products.chunks(len).enumerate() {
+        let lines = tile.chunks_mut(STRIP).take(rows).map(|line| &mut line[index * panel..][..panel]);
+        match (spec.tile.m, spec.tile.n) {
+            (4, 4) => gather::<4, 4>(products, lines),
+            _ => gather::<1, 32>(products, lines),
         }
     }
 }
