@@ -16,6 +16,7 @@ use crate::pack::{NBitsBlocks, NBitsLayout, NBitsShape, NBitsWeights, PackLayout
 use crate::rt::Worker;
 use crate::ukr::binary_f32::Function;
 use crate::ukr::matmul_f16_f16_f32::MatMulF16F16F32;
+use crate::ukr::prefetch;
 use crate::ukr::reduce_f32::Reduction;
 use crate::vector::{self, power_of_two};
 
@@ -78,6 +79,7 @@ impl<'a> HalfProducts<'a> {
         let padded: &mut [f32] = bytemuck::cast_slice_mut(right);
         for block in chunks(0..rows, blocks.grain()) {
             for tile in chunks(block.clone(), TILE) {
+                prefetch(&a[tile.end * k..(tile.end + TILE).min(rows) * k]);
                 let mut a = &a[tile.start * k..tile.end * k];
                 let mut factors = [1.0; TILE];
                 for ((row, a), factor) in tile.clone().zip(a.chunks(k)).zip(&mut factors) {
