@@ -107,8 +107,8 @@ impl Engine {
                     let tile = Scratch::bytes::<f32>(rows * STRIP);
                     Left::scratch(self, shape, *rows) + tiles * tile <= self.tcm_bytes
                 };
-                let staged = (STAGED_ROWS..=CHIP_ROWS[0]).step_by(blocks.grain());
-                staged.rev().find(fits).unwrap_or(CHIP_ROWS[0])
+                let [least, most] = [STAGED_ROWS, CHIP_ROWS[0]].map(|rows| rows / blocks.grain());
+                (least..=most).rev().map(|count| count * blocks.grain()).find(fits).unwrap_or(CHIP_ROWS[0])
             }
             Kind::Int8(..) => CHIP_ROWS[0],
             Kind::F32(_) => CHIP_ROWS[1],

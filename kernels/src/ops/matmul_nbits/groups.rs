@@ -184,7 +184,7 @@ impl<'a> GroupProducts<'a> {
             false => (panels.end + index, 0),
         };
         if index >= panels.len() || panel >= all.len() {
-            return Ahead::default();
+            return Ahead([[].chunks(1), [].chunks(1), [].chunks(1)]);
         }
         let next = first..(first + groups.len()).min(self.piece.groups());
         let (blocks, columns) = (all.get(panel), self.columns(&next));
@@ -214,7 +214,6 @@ fn store(spec: &MatMulSpec, products: &[f32], len: usize, tile: &mut [f32], rows
 }
 
 /// What is unpacked next of a panel, in parts.
-#[derive(Default)]
 struct Ahead<'w>([Chunks<'w, u8>; 3]);
 
 impl Ahead<'_> {
