@@ -13,9 +13,9 @@ use half::f16;
 
 use crate::rt::Worker;
 use crate::table::{
-    Armed, CONVERT_F16_F32, CONVERT_F32_F16, Family, QUANTIZE_F32_U8, RESCALE_I32_F32, TRANSPOSE, Variant,
+    Armed, CONVERT_F16_F32, CONVERT_F32_F16, Family, PACK_ROWS, QUANTIZE_F32_U8, RESCALE_I32_F32, TRANSPOSE, Variant,
 };
-use crate::ukr::{convert_f16_f32, convert_f32_f16, quantize_f32_u8, rescale_i32_f32, transpose};
+use crate::ukr::{convert_f16_f32, convert_f32_f16, pack_rows, quantize_f32_u8, rescale_i32_f32, transpose};
 
 pub(crate) use columns::{COLUMNS, STEP, SoftmaxColumns};
 pub(crate) use elementwise::{Binary, Compare, Select, Unary};
@@ -97,7 +97,7 @@ impl Rescale<'_> {
 }
 
 /// Null for no numbers.
-fn pointer<T>(numbers: &[T]) -> *const T {
+pub(crate) fn pointer<T>(numbers: &[T]) -> *const T {
     if numbers.is_empty() { std::ptr::null() } else { numbers.as_ptr() }
 }
 
@@ -146,6 +146,32 @@ pub(crate) fn transpose<T: bytemuck::Pod>(
     };
     // SAFETY: the assertion makes both operands long enough.
     find(worker, TRANSPOSE, size_of::<T>()).map(|kernel| unsafe { kernel.call(&args) }).is_some()
+}
+
+/// Packs rows of `k` elements, `x_stride` elements apart, as `[k / k_group][width][k_group]`, with zeros where they end.
+///
+/// # Panics
+/// When an operand is too short.
+pub(crate) fn pack_rows<T: bytemuck::Pod>(
+    worker: &Worker<'_>,
+    (x, x_stride): (&[T], usize),
+    [rows, k]: [usize; 2],
+    [width, k_group]: [usize; 2],
+    y: &mut [T],
+) -> bool {
+    if k_group * size_of::<T>() != pack_rows::GROUP || rows == 0 || k == 0 {
+        return false;
+    }
+    assert!(rows <= width && x.len() >= (rows - 1) * x_stride + k && y.len() >= k.div_ceil(k_group) * width * k_group);
+    let args = pack_rows::Args {
+        x: x.as_ptr().cast(),
+        x_stride: x_stride * size_of::<T>(),
+        rows,
+        bytes: k * size_of::<T>(),
+        y: y.as_mut_ptr().cast(),
+    };
+    // SAFETY: the assertion makes both operands long enough.
+    find(worker, PACK_ROWS, width).map(|kernel| unsafe { kernel.call(&args) }).is_some()
 }
 
 /// `y` takes every element of `x` that is a multiple of `stride` from its beginning.

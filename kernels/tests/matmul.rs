@@ -5,8 +5,13 @@ mod grid;
 use bytemuck::Pod;
 use grid::{Guarded, call, each, sequence};
 use half::f16;
-use kernels::table::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_U8_I8_I32, MatMulFamily, Variant};
-use kernels::ukr::{Ahead, MatMulArgs};
+use kernels::table::{
+    Family, MATMUL_BIAS_F16_F16_F32, MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_U8_I8_F32, MATMUL_U8_I8_I32,
+    MatMulFamily, MatMulSpec, Variant,
+};
+use kernels::ukr::matmul_bias_f16_f16_f32::Bias;
+use kernels::ukr::matmul_u8_i8_f32::Columns;
+use kernels::ukr::{Ahead, FinishArgs, MatMulArgs, PANEL};
 
 /// Numbers that no kernel writes by itself, and columns of them beside `C`.
 const UNTOUCHED: u8 = 0xa5;
@@ -110,17 +115,120 @@ fn f16_products() {
     });
 }
 
-#[test]
-fn integer_products() {
-    // One number in four is an end of its range.
-    let byte = |x: u32| match x & 7 {
+/// One number in four is an end of its range.
+fn byte(x: u32) -> u8 {
+    match x & 7 {
         0 => 0,
         1 => 255,
         _ => (x >> 8) as u8,
-    };
-    let signed = move |x: u32| (byte(x) ^ 0x80) as i8;
+    }
+}
+
+fn signed(x: u32) -> i8 {
+    (byte(x) ^ 0x80) as i8
+}
+
+#[test]
+fn integer_products() {
     each(MATMUL_U8_I8_I32, |variant, run| {
         let expected = |a: &[u8], b: &[i8]| a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum::<i32>();
         check(variant, run, (byte, signed), expected, |actual, expected, _| actual == *expected);
+    });
+}
+
+/// Runs `variant`, which finishes sums, on all numbers of rows and several depths, and compares with `expected(a, b, row, column,
+/// factor)` of each result.
+fn check_finished<A: Pod, B: Pod, P, F: Family<Args = FinishArgs<A, B, P>, Spec = MatMulSpec>>(
+    variant: &Variant<F>,
+    run: unsafe fn(&F::Args),
+    numbers: (impl Fn(u32) -> A, impl Fn(u32) -> B),
+    columns: &P,
+    same: impl Fn(f32, &[A], &[B], usize, i32) -> bool,
+) {
+    let (tile, block, stride) = (variant.spec.tile, variant.spec.block, PANEL + GAP);
+    for (rows, k_groups) in (1..=block.m).flat_map(|rows| [0, 1, 3, 4, 9, 33].map(|k_groups| (rows, k_groups))) {
+        let (tile_rows, k) = (rows.next_multiple_of(tile.m), k_groups * tile.k);
+        let a: Vec<A> = sequence(tile_rows * k, 1).map(&numbers.0).collect();
+        let b: Vec<B> = sequence(PANEL * k, 2).map(&numbers.1).collect();
+        let factors: Vec<i32> = sequence(rows, 7).map(|x| x as i32 - (1 << 23)).collect();
+        for (edge, has_factors) in Guarded::<u8>::EDGES.into_iter().zip([false, true]) {
+            let (a, b, factors) = (Guarded::new(&a, edge), Guarded::new(&b, edge), Guarded::new(&factors, edge));
+            let mut y = Guarded::new(&vec![7.0f32; rows * stride - GAP], edge);
+            let args = FinishArgs {
+                a: a.as_ptr(),
+                b: b.as_ptr(),
+                k_groups,
+                columns,
+                row_factors: if has_factors { factors.as_ptr() } else { std::ptr::null() },
+                y: y.as_mut_ptr(),
+                y_stride: stride * size_of::<f32>(),
+                rows,
+                ahead: Ahead::NONE,
+            };
+            // SAFETY: the buffers have the sizes that the contract wants, on a core that can run the variant.
+            unsafe { call(run, &args) };
+            for (index, &y) in y.iter().enumerate() {
+                let (row, column) = (index / stride, index % stride);
+                let what = format!("{} rows={rows} k={k} at [{row}, {column}]: {y}", variant.name);
+                if column >= PANEL {
+                    assert_eq!(y, 7.0, "{what}, beside the panel");
+                    continue;
+                }
+                let at = |depth: usize, width: usize, index: usize| {
+                    (depth / tile.k * width + index) * tile.k + depth % tile.k
+                };
+                let left: Vec<A> = (0..k).map(|depth| a[at(depth, tile_rows, row)]).collect();
+                let right: Vec<B> = (0..k).map(|depth| b[at(depth, PANEL, column)]).collect();
+                let factor = if has_factors { factors[row] } else { 0 };
+                assert!(same(y, &left, &right, column, factor), "{what}");
+            }
+        }
+    }
+}
+
+/// A fixed sequence of integers, and one of numbers up to 1.
+fn integers(seed: u32) -> Vec<i32> {
+    sequence(PANEL, seed).map(|x| x as i32 - (1 << 23)).collect()
+}
+
+fn floats(seed: u32) -> Vec<f32> {
+    sequence(PANEL, seed).map(unit).collect()
+}
+
+#[test]
+fn rescaled_products() {
+    let (sums, factors, scales, bias) = (integers(3), integers(4), floats(5), floats(6));
+    each(MATMUL_U8_I8_F32, |variant, run| {
+        for has_bias in [false, true] {
+            let columns = Columns {
+                sums: sums.as_ptr(),
+                factors: factors.as_ptr(),
+                scales: scales.as_ptr(),
+                bias: if has_bias { bias.as_ptr() } else { std::ptr::null() },
+                zero_point: 77,
+                scale: 0.3,
+            };
+            check_finished(variant, run, (byte, signed), &columns, |y, a, b, column, factor| {
+                let sum: i32 = a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
+                let zero_points = sums[column].wrapping_mul(77).wrapping_add(factor.wrapping_mul(factors[column]));
+                let scaled = sum.wrapping_sub(zero_points) as f32 * (0.3 * scales[column]);
+                y == if has_bias { scaled + bias[column] } else { scaled }
+            });
+        }
+    });
+}
+
+#[test]
+fn f16_products_with_and_without_bias() {
+    let (number, bias) = (|x| f16::from_f32(unit(x)), floats(3));
+    each(MATMUL_BIAS_F16_F16_F32, |variant, run| {
+        for has_bias in [false, true] {
+            let columns = Bias(if has_bias { bias.as_ptr() } else { std::ptr::null() });
+            check_finished(variant, run, (number, number), &columns, |y, a, b, column, _| {
+                let sum: f64 = a.iter().zip(b).map(|(a, b)| a.to_f64() * b.to_f64()).sum();
+                let bias = if has_bias { f64::from(bias[column]) } else { 0.0 };
+                close(y, sum + bias, a.len() + 1)
+            });
+        }
     });
 }

@@ -1,6 +1,7 @@
 //! Blocks of a matrix product by a micro-kernel of a chip.
 
 mod cuts;
+mod finish;
 mod multiply;
 mod pack;
 mod walk;
@@ -12,8 +13,9 @@ use crate::isa::CoreKind;
 use crate::pack::{PackLayout, Rows, panel_len};
 use crate::rt::Worker;
 use crate::select;
-use crate::table::{MatMulFamily, MatMulSpec, Variant};
+use crate::table::{MatMulFamily, MatMulSpec, ProductFamily, Variant};
 use cuts::Cuts;
+pub(crate) use finish::LeftRows;
 use pack::pack;
 
 /// A variant and what follows from its geometry.
@@ -137,6 +139,17 @@ impl<F: MatMulFamily> Blocks<F> {
     /// Packs up to [`Blocks::columns`] columns of the right-hand side, which `columns` has as rows.
     pub fn pack_right(self, worker: Option<&Worker<'_>>, columns: Rows<'_, F::B>, panel: &mut [F::B]) {
         pack(worker, columns, self.columns(), self.spec().tile.k, &mut panel[..self.panel_len(columns.k)]);
+    }
+
+    /// Groups of a depth.
+    #[inline]
+    fn groups(self, k: usize) -> usize {
+        k.div_ceil(self.spec().tile.k)
+    }
+
+    /// Whether a variant of another family computes the same blocks of the same operands.
+    fn is_like<G: ProductFamily>(self, other: &Variant<G>) -> bool {
+        other.name == self.name() && other.spec.layout == self.layout()
     }
 
     /// First row and number of rows of each block.

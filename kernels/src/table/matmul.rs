@@ -3,9 +3,11 @@
 use super::{MatMulSpec, Variant, riscv};
 use crate::isa::Needs;
 use crate::pack::PackLayout;
+use crate::ukr::matmul_bias_f16_f16_f32::{self, MatMulBiasF16F16F32};
 use crate::ukr::matmul_f16_f16_f32::{self, MatMulF16F16F32};
 use crate::ukr::matmul_f32_f32_f32::{self, MatMulF32F32F32};
 use crate::ukr::matmul_nbits::{self, MatMulNBits};
+use crate::ukr::matmul_u8_i8_f32::{self, MatMulU8I8F32};
 use crate::ukr::matmul_u8_i8_i32::{self, MatMulU8I8I32};
 use crate::ukr::matvec_nbits::{self, MatVecNBits};
 
@@ -69,6 +71,21 @@ pub static MATMUL_F16_F16_F32: &[Variant<MatMulF16F16F32>] = &[
     },
 ];
 
+pub static MATMUL_BIAS_F16_F16_F32: &[Variant<MatMulBiasF16F16F32>] = &[
+    Variant {
+        name: "ime2_16x32x8",
+        needs: Needs::IME2,
+        spec: MatMulSpec::new([8, 8, 8], [16, 32, 8], PackLayout::F16P32X8),
+        run: riscv!(matmul_bias_f16_f16_f32::ime2_16x32x8::run),
+    },
+    Variant {
+        name: "scalar_16x32x8",
+        needs: Needs::SCALAR,
+        spec: MatMulSpec::new([8, 8, 8], [16, 32, 8], PackLayout::F16P32X8),
+        run: Some(matmul_bias_f16_f16_f32::scalar::run),
+    },
+];
+
 pub static MATMUL_U8_I8_I32: &[Variant<MatMulU8I8I32>] = &[
     Variant {
         name: "ime1_12x16x8",
@@ -111,6 +128,21 @@ pub static MATMUL_U8_I8_I32: &[Variant<MatMulU8I8I32>] = &[
         needs: Needs::SCALAR,
         spec: MatMulSpec::new([1, 32, 1], [4, 32, 1], PackLayout::I8P32X1),
         run: Some(matmul_u8_i8_i32::scalar::run::<32, 1>),
+    },
+];
+
+pub static MATMUL_U8_I8_F32: &[Variant<MatMulU8I8F32>] = &[
+    Variant {
+        name: "ime2_16x32x16",
+        needs: Needs::IME2,
+        spec: MatMulSpec::new([8, 8, 16], [16, 32, 16], PackLayout::I8P32X16),
+        run: riscv!(matmul_u8_i8_f32::ime2_16x32x16::run),
+    },
+    Variant {
+        name: "scalar_16x32x16",
+        needs: Needs::SCALAR,
+        spec: MatMulSpec::new([8, 8, 16], [16, 32, 16], PackLayout::I8P32X16),
+        run: Some(matmul_u8_i8_f32::scalar::run),
     },
 ];
 

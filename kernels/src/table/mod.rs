@@ -13,7 +13,10 @@ use crate::rt::Worker;
 use crate::tensor::Element;
 use crate::ukr::MatMulArgs;
 
-pub use matmul::{MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_NBITS, MATMUL_U8_I8_I32, MATVEC_NBITS};
+pub use matmul::{
+    MATMUL_BIAS_F16_F16_F32, MATMUL_F16_F16_F32, MATMUL_F32_F32_F32, MATMUL_NBITS, MATMUL_U8_I8_F32, MATMUL_U8_I8_I32,
+    MATVEC_NBITS,
+};
 pub use rows::*;
 pub use stream::{ROW_DOTS_F32, ROW_SUMS_F32};
 pub use vector::*;

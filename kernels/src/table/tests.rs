@@ -31,6 +31,8 @@ fn check<F: Family<Spec = MatMulSpec>>(rows: &[Variant<F>]) {
 fn names_match_rows_and_every_layout_has_a_twin() {
     check(MATMUL_F32_F32_F32);
     check(MATMUL_F16_F16_F32);
+    check(MATMUL_BIAS_F16_F16_F32);
+    check(MATMUL_U8_I8_F32);
     check(MATMUL_U8_I8_I32);
     check(MATMUL_NBITS);
     check(MATVEC_NBITS);

@@ -10,6 +10,7 @@ use crate::ukr::dequantize_i8_f32::DequantizeI8F32;
 use crate::ukr::dequantize_nbits_f16::DequantizeNBitsF16;
 use crate::ukr::interleave_f32_f16::InterleaveF32F16;
 use crate::ukr::pack_f32_f16::PackF32F16;
+use crate::ukr::pack_rows::PackRows;
 use crate::ukr::quantize_f32_i8::QuantizeF32I8;
 use crate::ukr::quantize_f32_u8::QuantizeF32U8;
 use crate::ukr::rescale_i32_f32::RescaleI32F32;
@@ -176,6 +177,11 @@ pub static DEQUANTIZE_NBITS_F16: &[Variant<DequantizeNBitsF16>] = &[
 
 pub static PACK_F32_F16: &[Variant<PackF32F16>] =
     &[Variant { name: "ime2", needs: Needs::IME2_F16, spec: (), run: riscv!(pack_f32_f16::ime2::run) }];
+
+pub static PACK_ROWS: &[Variant<PackRows>] = &[
+    Variant { name: "ime2_8", needs: Needs::IME2, spec: 8, run: riscv!(pack_rows::ime2::eight_rows) },
+    Variant { name: "ime2_16", needs: Needs::IME2, spec: 16, run: riscv!(pack_rows::ime2::sixteen_rows) },
+];
 
 pub static ROTATE_F32: &[Variant<RotateF32>] = &[
     Variant { name: "rvv_halves", needs: Needs::RVV, spec: Pairs::Halves, run: riscv!(rotate_f32::rvv::halves) },

@@ -3,6 +3,7 @@
 mod functions;
 #[path = "../grid/mod.rs"]
 mod grid;
+mod packed;
 mod rows;
 mod streams;
 mod tiles;

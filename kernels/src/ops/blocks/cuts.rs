@@ -21,9 +21,9 @@ impl Cuts {
     pub fn of(core: CoreKind, grain: usize) -> Self {
         let (columns, rows) = (4 * core.isa().vlen / u32::BITS as usize, ROWS.next_multiple_of(grain));
         match core {
-            // The second cache gives a line in 2.5 cycles; what costs is the number of loads and stores. Rows and sums take half
-            // of the scratchpad of 384 KiB.
-            CoreKind::A100 => Self { panel: 1 << 20, columns, rows, left: 192 << 10 },
+            // The second cache gives a line in 2.5 cycles; what costs is the number of loads and stores. Rows and sums take two
+            // thirds of the scratchpad of 384 KiB.
+            CoreKind::A100 => Self { panel: 1 << 20, columns, rows, left: 256 << 10 },
             // The second cache gives a line in 25 cycles. The first one, of 32 KiB in four ways, has a panel and the next one;
             // rows and sums fit the scratchpad of 128 KiB.
             _ => Self { panel: 12 << 10, columns, rows, left: 112 << 10 },

@@ -117,11 +117,6 @@ impl<F: MatMulFamily> Blocks<F> {
         }
     }
 
-    /// Groups of a depth.
-    pub(super) fn groups(self, k: usize) -> usize {
-        k.div_ceil(self.spec().tile.k)
-    }
-
     /// Calls the micro-kernel; rows of `c` are `stride` numbers apart.
     #[inline]
     pub(super) fn call(self, kernel: &Armed<'_, F>, call: &Call<'_, F>, c: &mut [F::C], stride: usize) {

@@ -3,7 +3,7 @@ use crate::rt::Worker;
 use crate::tensor::Element;
 use crate::vector;
 
-/// [`pack_panel`], where it is a transpose by the vectors of the worker's core if there are any.
+/// [`pack_panel`], where it is a transpose, or groups are moved, by the vectors of the worker's core if there are any.
 pub(super) fn pack<T: Element>(
     worker: Option<&Worker<'_>>,
     rows: Rows<'_, T>,
@@ -16,6 +16,12 @@ pub(super) fn pack<T: Element>(
     if let Some(worker) = worker.filter(|_| is_transpose) {
         assert_eq!(panel.len(), panel_len(width, k, k_group), "length of a panel");
         if vector::transpose(worker, data, stride, panel, width, [k, width]) {
+            return;
+        }
+    }
+    if let Some(worker) = worker.filter(|_| depth_stride == 1) {
+        assert_eq!(panel.len(), panel_len(width, k, k_group), "length of a panel");
+        if vector::pack_rows(worker, (data, stride), [count, k], [width, k_group], panel) {
             return;
         }
     }

@@ -4,6 +4,7 @@
 //! [`Residual::position`] says, store. All of it is f32.
 
 mod portable;
+mod stored;
 mod vectors;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use std::ops::Range;
 use rten_simd::Isa;
 
 pub(crate) use portable::{load, store};
+use stored::Stored;
 use vectors::Vectors;
 
 use crate::rt::Worker;
@@ -94,6 +96,25 @@ impl Epilogue {
             let [row, column] = residual.strides;
             assert!(column <= 1, "residual column stride");
             assert!(operands.residual.len() > (m - 1) * row + (n - 1) * column, "residual length");
+        }
+    }
+
+    /// Applies what follows the bias to numbers of `block` that are in `out` already, which has `n` columns.
+    ///
+    /// # Safety
+    /// That of [`Epilogue::store`].
+    pub(crate) unsafe fn finish(
+        &self,
+        worker: &Worker<'_>,
+        block: &Block,
+        operands: &EpilogueOperands<'_>,
+        out: SharedOut<'_, f32>,
+        n: usize,
+    ) {
+        let rest = Self { bias: false, ..*self };
+        if rest != Self::NONE {
+            // SAFETY: the caller's promise.
+            unsafe { rest.store(worker, Stored { block, out, n }, block, operands, out, n) }
         }
     }
 

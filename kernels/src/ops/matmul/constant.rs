@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use half::f16;
 
-use super::engine::Engine;
+use super::engine::{Engine, Left};
 use crate::driver::{Driver, RunError};
 use crate::isa::Target;
 use crate::mem::Scratch;
+use crate::ops::blocks::LeftRows;
 use crate::ops::epilogue::{Block, Epilogue, Tile};
 use crate::ops::ranks;
 use crate::pack::{PackedWeights, Rows};
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::ukr::matmul_bias_f16_f16_f32::{Bias, MatMulBiasF16F16F32};
+use crate::vector::pointer;
 
 /// `Y[m, n] = epilogue(alpha * A[m, k] x B[k, n])` with constant `B`.
 ///
@@ -82,15 +85,45 @@ impl Driver for MatMul {
                     self.engine.left(Some(worker), a.part(rows.start, rows.len()), packed)
                 }
             };
+            let share = self.finish(worker, (&left, rows.clone()), share.clone(), io)?;
             let finish = |strips: Range<usize>, sums: &[f32], width| {
                 let columns = strips.start * strip..(strips.end * strip).min(n);
                 let block = Block { rows: rows.clone(), columns };
                 // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
                 unsafe { self.epilogue.store(worker, Tile { sums, columns: width }, &block, &operands, out, n) };
             };
-            let (left, right) = ((&left, rows.len()), (&*self.weights, share.clone()));
+            let (left, right) = ((&left, rows.len()), (&*self.weights, share));
             self.engine.multiply_strips(worker, left, right, self.alpha, sums, finish)?;
         }
         Ok(())
+    }
+}
+
+impl MatMul {
+    /// Stores the results of whole panels where a kernel finishes them itself; returns the strips that are left.
+    fn finish(
+        &self,
+        worker: &Worker<'_>,
+        (left, rows): (&Left<'_>, Range<usize>),
+        share: Range<usize>,
+        io: &Io<'_>,
+    ) -> Result<Range<usize>, RunError> {
+        let (Engine::Half(blocks), Left::Half(packed), true) = (self.engine, left, self.alpha == 1.0) else {
+            return Ok(share);
+        };
+        let (n, strip, operands) = (self.weights.n(), blocks.columns(), self.epilogue.operands(io, 1));
+        let panels = share.start..share.end.min(n / strip).max(share.start);
+        let bias = |first: usize| Bias(pointer(operands.bias.get(first..first + strip).unwrap_or_default()));
+        let left = LeftRows { packed, rows: rows.clone(), factors: &[] };
+        let (right, out) = ((&*self.weights, panels.clone()), io.output(0));
+        // SAFETY: the blocks of ranks, strips and row blocks are disjoint, and a bias has numbers for whole panels.
+        unsafe {
+            if !blocks.finish_panels::<MatMulBiasF16F16F32, _>(worker, left, right, bias, (out, n))? {
+                return Ok(share);
+            }
+            let block = Block { rows, columns: panels.start * strip..panels.end * strip };
+            self.epilogue.finish(worker, &block, &operands, out, n);
+        }
+        Ok(panels.end..share.end)
     }
 }

@@ -68,11 +68,19 @@ fn halves_are_multiplied_as_they_are_and_summed_in_f32() {
             let wide = |x: &[f16]| x.iter().map(|x| x.to_f32()).collect::<Vec<_>>();
             let expected = reference::matmul::matmul(&wide(&a), &wide(&b), m, k, n);
             let source = WeightSource { data: WeightData::F16(&b), k, n, transposed: false };
-            let weights = PackedWeights::pack(select::f16_layout(&target).unwrap(), source).unwrap();
-            let driver = MatMul::new(&target, m, false, 1.0, Arc::new(weights), Epilogue::NONE);
+            let weights = Arc::new(PackedWeights::pack(select::f16_layout(&target).unwrap(), source).unwrap());
+            let driver = MatMul::new(&target, m, false, 1.0, Arc::clone(&weights), Epilogue::NONE);
             let what = driver.to_string();
             let y = run_one::<f32>(driver, 2, &[bytemuck::cast_slice(&a)], m * n).unwrap();
             assert_close(&y, &expected, tolerance(k, 1.0), &what);
+            let bias = floats(n, 3);
+            let epilogue = Epilogue { bias: true, activation: Activation::Relu, residual: None };
+            let driver = MatMul::new(&target, m, false, 1.0, weights, epilogue);
+            let what = driver.to_string();
+            let inputs = [bytemuck::cast_slice(&a), bytemuck::cast_slice(&bias)];
+            let y = run_one::<f32>(driver, 2, &inputs, m * n).unwrap();
+            let finished = |index: usize| (expected[index] + f64::from(bias[index % n])).max(0.0);
+            assert_close(&y, &(0..m * n).map(finished).collect::<Vec<_>>(), tolerance(k + 1, 1.0), &what);
         }
     }
 }

@@ -2,8 +2,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::engine::Engine;
+use super::engine::{Engine, Left};
 use super::left::{LeftSide, ZeroPoint, row_sums};
+use super::rescaled::Rescaled;
 use super::sums::{Scaled, Sums};
 use crate::driver::{Driver, RunError};
 use crate::isa::Target;
@@ -156,6 +157,7 @@ impl MatMulInt {
         }
         let left = self.engine.left(worker, self.engine.halved(&self.weights)?, a, [rows.len(), k], buffers.packed);
         let (a_zero_points, row_sums) = (&buffers.a_zero_points[..rows.len()], &buffers.row_sums[..rows.len()]);
+        let share = self.rescale(worker, (&left, rows.clone()), share, (a_zero_points, row_sums), io)?;
         let finish = |strips: Range<usize>, sums: &[i32], width| {
             let columns = strips.start * strip..(strips.end * strip).min(n);
             let sums = Sums {
@@ -174,13 +176,58 @@ impl MatMulInt {
         Ok(())
     }
 
+    /// Stores the results of whole panels where a kernel rescales them itself; returns the strips that are left.
+    fn rescale(
+        &self,
+        worker: &Worker<'_>,
+        (left, rows): (&Left<'_>, Range<usize>),
+        share: Range<usize>,
+        (a_zero_points, row_sums): (&[i32], &[i32]),
+        io: &Io<'_>,
+    ) -> Result<Range<usize>, RunError> {
+        let (IntOutput::F32 { b_scales, epilogue }, Engine::Blocks(blocks), Left::Blocks(left)) =
+            (&self.output, self.engine, left)
+        else {
+            return Ok(share);
+        };
+        let (n, strip, scale) = (self.weights.n(), blocks.columns(), self.scale_input());
+        let end = share.end.min(n / strip).max(share.start);
+        let operands = epilogue.operands(io, scale + 1);
+        epilogue.check(self.m, n, &operands);
+        let rescaled = Rescaled {
+            weights: &self.weights,
+            a_scale: io.input::<f32>(scale)[0],
+            b_scales,
+            bias: operands.bias,
+            a_zero_point: (self.left.zero_point != ZeroPoint::Rows).then_some(a_zero_points[0]),
+            a_zero_points,
+            b_zero_points: &self.b_zero_points,
+            row_sums,
+        };
+        let (out, panels) = (io.output(0), share.start..end);
+        // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
+        unsafe {
+            if !rescaled.store(blocks, worker, (left, rows.clone()), panels.clone(), (out, n))? {
+                return Ok(share);
+            }
+            let block = Block { rows, columns: panels.start * strip..panels.end * strip };
+            epilogue.finish(worker, &block, &operands, out, n);
+        }
+        Ok(end..share.end)
+    }
+
+    /// The input that is the scale of `A`.
+    fn scale_input(&self) -> usize {
+        1 + usize::from(self.left.zero_point != ZeroPoint::Absent)
+    }
+
     fn store(&self, worker: &Worker<'_>, sums: Sums<'_>, block: &Block, io: &Io<'_>) {
         let (m, n) = (self.m, self.weights.n());
         match &self.output {
             // SAFETY: the blocks of ranks, strips and row blocks are disjoint.
             IntOutput::I32 => unsafe { sums.store(block, io.output(0), n) },
             IntOutput::F32 { b_scales, epilogue } => {
-                let scale = 1 + usize::from(self.left.zero_point != ZeroPoint::Absent);
+                let scale = self.scale_input();
                 let a_scale = io.input::<f32>(scale)[0];
                 let operands = epilogue.operands(io, scale + 1);
                 epilogue.check(m, n, &operands);

@@ -8,6 +8,7 @@ mod batched;
 mod constant;
 pub(in crate::ops) mod engine;
 mod left;
+mod rescaled;
 mod sums;
 
 pub use batched::{BatchedMatMulInt, IntBatchShape, RightSide};

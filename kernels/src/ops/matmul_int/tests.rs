@@ -132,22 +132,43 @@ fn the_largest_sums_do_not_saturate() {
 
 #[test]
 fn scaled_sums_go_through_the_epilogue() {
-    let shape @ [m, _, n] = [11, 40, 67];
-    let case = Case::new(shape, (false, true), ZeroPoint::Tensor, n);
+    let shape @ [m, _, n] = [37, 40, 163];
     let (bias, residual, a_scale) = (floats(n, 5), floats(m * n, 6), [3e-4f32]);
     let b_scales: Vec<f32> = floats(n, 7);
-    let added = Residual { position: Position::AfterActivation, factor: 1.0, strides: [n, 1] };
-    let epilogue = Epilogue { bias: true, activation: Activation::Relu, residual: Some(added) };
-    for target in TARGETS {
-        let driver = case.driver(&target, IntOutput::F32 { b_scales: b_scales.clone(), epilogue });
-        let mut inputs = case.inputs();
-        inputs.extend([&a_scale[..], &bias, &residual].map(bytemuck::cast_slice::<f32, u8>));
-        let y = run_one::<f32>(driver, 2, &inputs, m * n).unwrap();
-        for (index, (&y, &sum)) in y.iter().zip(&case.expected()).enumerate() {
-            let column = index % n;
-            // Each operation is rounded once, in this order.
-            let scaled = sum as f32 * (a_scale[0] * b_scales[column]);
-            assert_eq!(y, (scaled + bias[column]).max(0.0) + residual[index], "element {index}");
+    for (zero_point, b_zero_points) in [
+        (ZeroPoint::Absent, 0),
+        (ZeroPoint::Tensor, 0),
+        (ZeroPoint::Tensor, n),
+        (ZeroPoint::Rows, 0),
+        (ZeroPoint::Rows, n),
+    ] {
+        let case = Case::new(shape, (false, true), zero_point, b_zero_points);
+        for (has_bias, activation, factor) in [
+            (false, Activation::Identity, 0.0),
+            (true, Activation::Identity, 0.0),
+            (false, Activation::Relu, 1.0),
+            (true, Activation::Relu, 1.0),
+            (true, Activation::Identity, 0.5),
+        ] {
+            let residual_of = Residual { position: Position::AfterActivation, factor, strides: [n, 1] };
+            let epilogue = Epilogue { bias: has_bias, activation, residual: (factor != 0.0).then_some(residual_of) };
+            let operands = [(true, &a_scale[..]), (has_bias, &bias), (factor != 0.0, &residual)];
+            let operands = operands.into_iter().filter(|(is_there, _)| *is_there).map(|(_, operand)| operand);
+            let inputs: Vec<&[u8]> =
+                case.inputs().into_iter().chain(operands.map(bytemuck::cast_slice::<f32, u8>)).collect();
+            for target in TARGETS {
+                let driver = case.driver(&target, IntOutput::F32 { b_scales: b_scales.clone(), epilogue });
+                let what = format!("{driver} {zero_point:?} {b_zero_points}");
+                let y = run_one::<f32>(driver, 2, &inputs, m * n).unwrap();
+                for (index, (&y, &sum)) in y.iter().zip(&case.expected()).enumerate() {
+                    let column = index % n;
+                    // Each operation is rounded once, in this order.
+                    let scaled = sum as f32 * (a_scale[0] * b_scales[column]);
+                    let biased = if has_bias { scaled + bias[column] } else { scaled };
+                    let active = if activation == Activation::Relu { biased.max(0.0) } else { biased };
+                    assert_eq!(y, active + factor * residual[index], "{what}: element {index}");
+                }
+            }
         }
     }
 }
