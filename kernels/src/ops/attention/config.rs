@@ -4,6 +4,7 @@ use crate::isa::{CoreKind, Target};
 use crate::ops::blocks::Blocks;
 use crate::select;
 
+use super::sizes::CHIP_PANELS;
 use super::{
     Attention, AttentionDims, CacheFormat, Order, PART_KEYS, Sink, Source, Span, Spans, Strided, UndefinedRow,
 };
@@ -36,6 +37,7 @@ impl Attention {
             undefined_row: UndefinedRow::Nan,
             rounds: false,
             room: 0,
+            panels: 1,
             parts: 1,
             operands: 3,
             blocks: None,
@@ -49,6 +51,12 @@ impl Attention {
         let layout = select::f16_layout(target).filter(|_| target.core.isa().ime2);
         self.matrix = layout.and_then(|layout| Blocks::new(target.core, layout));
         self.room = if target.core == CoreKind::A100 { 382 << 10 } else { 126 << 10 };
+        self.panels = CHIP_PANELS;
+        // The blocks of keys that a window leaves begin where a tile does, and results must not depend on the ranks.
+        let may_be_small = self.packed_blocks().is_some() && self.window == usize::MAX;
+        while may_be_small && self.panels > 1 && self.units() < 2 * target.workers {
+            self.panels /= 2;
+        }
         self
     }
 

@@ -88,6 +88,8 @@ pub struct Attention {
     rounds: bool,
     /// Bytes of scratch for which a chip's scratchpad, or the second cache, has room.
     room: usize,
+    /// Most panels of queries of a tile on a chip: so many that ranks have enough tiles.
+    panels: usize,
     /// Ranks that share the keys of a tile.
     parts: usize,
     operands: usize,

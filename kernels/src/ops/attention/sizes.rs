@@ -17,7 +17,7 @@ pub(super) const STREAM_KEYS: usize = 64;
 /// The same for the vectors of a chip, which read each key once for all rows: as many scores as pay for the beginning of a softmax.
 pub(super) const CHIP_STREAM_KEYS: usize = 512;
 /// Most panels of queries of a tile on a chip, and keys of a block: enough to pay for packing and for the beginning of a softmax.
-const CHIP_PANELS: usize = 8;
+pub(super) const CHIP_PANELS: usize = 8;
 const CHIP_KEYS: usize = 256;
 /// Columns of which rows of f16 have a multiple for a matrix unit.
 pub(super) const HALVES_COLUMNS: usize = 64;
@@ -48,7 +48,7 @@ impl Attention {
         let keys = room.saturating_sub(panels * of_panel + COLUMNS * d.value_head) / of_key;
         // Blocks of rows as they are multiplied, and of those that are exponentiated together.
         let step = blocks.grain().next_multiple_of(STEP) * if blocks.grain().is_multiple_of(STEP) { 1 } else { STEP };
-        [panels, (keys - keys % step).clamp(step, CHIP_KEYS)]
+        [panels.min(self.panels), (keys - keys % step).clamp(step, CHIP_KEYS)]
     }
 
     /// [`Attention::tile_rows`] in whole panels.

@@ -241,3 +241,4 @@ fn empty_operands_are_allowed() {
 
 mod cached;
 mod rounded;
+mod tiles;
