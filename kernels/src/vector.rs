@@ -22,7 +22,7 @@ pub(crate) use elementwise::{Binary, Compare, Select, Unary};
 pub(crate) use halves::{Groups, interleave, pack_halves, power_of_two, tile};
 pub(crate) use nbits::{dequantize, quantize_groups, unpack};
 pub(crate) use rotate::{rotate, rotate_in_place};
-pub(crate) use rows::{ExpSum, Normalize, Reduce, ReduceRows, exp_sum_in_place, reduce};
+pub(crate) use rows::{ExpSum, Normalize, ROWS, Reduce, ReduceRows, exp_sum_in_place, reduce, rows_together};
 pub(crate) use stream::{Rows, row_dots, row_sums, shrink};
 
 fn find<'w, F: Family<Spec: PartialEq>>(

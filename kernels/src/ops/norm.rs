@@ -106,7 +106,7 @@ impl Driver for Norm {
             mean: output(self.mean_out, share.clone()),
             inv_std: output(self.inv_std_out, share),
         };
-        match vectors::Vectors::new(worker, self.kind) {
+        match vectors::Vectors::new(worker, self.kind, self.cols) {
             Some(vectors) => rows.run_in_vectors(&vectors),
             None => rows.dispatch(),
         }

@@ -10,16 +10,12 @@ use crate::tape::{Io, SharedOut};
 use crate::ukr::prefetch;
 use crate::ukr::reduce_f32::Reduction;
 use crate::ukr::reduce_rows_f32::RowReduction;
-use crate::vector;
+use crate::vector::{self, ROWS};
 
 /// Elements that one rank takes at least.
 const GRAIN: usize = 4096;
 /// Neighbouring columns that are gathered together when the axis is not the last: one cache line.
 const BLOCK: usize = 16;
-/// Numbers of the rows that are worked on together, which remain in the first cache meanwhile.
-const TOGETHER: usize = 2048;
-/// Most such rows.
-const ROWS: usize = 16;
 /// Exponentials that are computed at once where only their sum is wanted.
 const STAGE: usize = 256;
 
@@ -63,7 +59,7 @@ impl Softmax {
         // SAFETY: shares of ranks are disjoint.
         let y = unsafe { y.range(elements.clone()) };
         let vectors = Vectors::new(worker);
-        let together = (TOGETHER / self.axis).clamp(1, ROWS) * self.axis;
+        let together = vector::rows_together(worker, self.axis) * self.axis;
         let mut rows = x[elements].chunks(together).peekable();
         for y in y.chunks_mut(together) {
             let Some(x) = rows.next() else { return };

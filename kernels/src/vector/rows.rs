@@ -79,6 +79,17 @@ pub(crate) fn exp_sum_in_place(worker: &Worker<'_>, y: &mut [f32], shift: f32) -
     ExpSum::new(worker).map(|exp_sum| unsafe { exp_sum.call(y.as_ptr(), y, shift) })
 }
 
+/// Most rows that are worked on together.
+pub(crate) const ROWS: usize = 16;
+/// Numbers of such rows, which remain in the first cache meanwhile.
+const TOGETHER: usize = 2048;
+
+/// How many rows of `len` numbers are worked on together: where registers are long a row is too short to hide the times of its
+/// reductions and of a call; elsewhere lines of the second cache are what costs, and they come more evenly for one row at a time.
+pub(crate) fn rows_together(worker: &Worker<'_>, len: usize) -> usize {
+    if worker.isa().vlen < 1024 { 1 } else { (TOGETHER / len.max(1)).clamp(1, ROWS) }
+}
+
 /// The two numbers that a reduction leaves of each of some rows.
 pub(crate) struct ReduceRows<'w>(Armed<'w, ReduceRowsF32>);
 

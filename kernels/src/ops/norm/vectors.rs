@@ -4,12 +4,8 @@ use crate::ukr::binary_f32::Function;
 use crate::ukr::prefetch;
 use crate::ukr::reduce_f32::Reduction;
 use crate::ukr::reduce_rows_f32::RowReduction;
-use crate::vector::{Binary, Normalize, Reduce, ReduceRows};
+use crate::vector::{Binary, Normalize, ROWS, Reduce, ReduceRows, rows_together};
 
-/// Numbers of the rows that are normalised together, which remain in the first cache meanwhile.
-const TOGETHER: usize = 2048;
-/// Most such rows.
-const ROWS: usize = 16;
 /// Where what is left of the mean is less than this times the deviation, it changes no result by a quarter of a unit in its last
 /// place.
 const NEGLIGIBLE: f32 = 1.0 / (1 << 26) as f32;
@@ -17,6 +13,8 @@ const NEGLIGIBLE: f32 = 1.0 / (1 << 26) as f32;
 /// The kernels of a norm on a worker whose core has vectors.
 pub(super) struct Vectors<'w> {
     kind: NormKind,
+    /// Rows that are normalised together.
+    together: usize,
     add: Binary<'w>,
     rows: ReduceRows<'w>,
     /// The same sums of one row.
@@ -25,13 +23,14 @@ pub(super) struct Vectors<'w> {
 }
 
 impl<'w> Vectors<'w> {
-    pub fn new(worker: &Worker<'w>, kind: NormKind) -> Option<Self> {
+    pub fn new(worker: &Worker<'w>, kind: NormKind, cols: usize) -> Option<Self> {
         let (rows, sums) = match kind {
             NormKind::Layer => (RowReduction::Moments, Reduction::Moments),
             NormKind::Rms => (RowReduction::Squares, Reduction::LaneSquares),
         };
         let (rows, sums) = (ReduceRows::new(worker, rows)?, Reduce::new(worker, sums)?);
-        Some(Self { kind, add: Binary::new(worker, Function::Add)?, rows, sums, normalize: Normalize::new(worker)? })
+        let (add, together) = (Binary::new(worker, Function::Add)?, rows_together(worker, cols));
+        Some(Self { kind, together, add, rows, sums, normalize: Normalize::new(worker)? })
     }
 
     /// The mean (0 for RMS), what it lacks for having been rounded, and the inverse deviation of rows of `cols` numbers.
@@ -87,7 +86,7 @@ impl Rows<'_> {
         }
         let y = std::mem::take(&mut self.y);
         let is_sum = norm.skip_rows.is_some() || self.bias.is_some();
-        let together = (TOGETHER / cols).clamp(1, ROWS);
+        let together = vectors.together;
         for (group, y) in y.chunks_mut(together * cols).enumerate() {
             let first = group * together;
             let x = &self.x[first * cols..];
