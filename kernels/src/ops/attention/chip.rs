@@ -96,6 +96,8 @@ impl Tile<'_> {
             if let Self { worker, v, chip: Some(chip), .. } = self {
                 chip.products.get().take_values(worker, unit, v, keys);
             }
+            let next = start + keys.1;
+            self.k.prefetch(unit, self.attention.dims.head, (next, block.min(unit.keys.end - next)));
             for first in (0..unit.rows()).step_by(COLUMNS) {
                 if self.sees(unit, first, keys) {
                     self.fold(unit, first, keys);

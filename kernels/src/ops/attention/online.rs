@@ -169,8 +169,14 @@ impl Finish<'_> {
             }
         };
         if sum > 0.0 {
-            self.out.copy_from_slice(self.acc);
-            return scale(worker, self.out, factor / sum);
+            let (factor, Self { out, acc, .. }) = (factor / sum, self);
+            return match vector::Binary::new(worker, Function::Mul) {
+                Some(multiply) => multiply.map(acc, &[factor], out),
+                None => vectorised(
+                    #[inline(always)]
+                    || out.iter_mut().zip(acc).for_each(|(out, x)| *out = factor * x),
+                ),
+            };
         }
         let hidden = sum == 0.0;
         self.out.fill(match self.undefined {

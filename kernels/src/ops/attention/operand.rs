@@ -10,7 +10,11 @@ use super::tile::Unit;
 use crate::host::matrix;
 use crate::rt::Worker;
 use crate::tape::Io;
+use crate::ukr::prefetch;
 use crate::vector::{self, Rows};
+
+/// Bytes that are asked for ahead at most: most of the first cache, which nothing else needs much of meanwhile.
+const AHEAD: usize = 24 << 10;
 
 /// Keys or values of a run.
 pub(super) struct Operand<'a> {
@@ -39,6 +43,18 @@ impl<'a> Operand<'a> {
 
     pub fn is_staged(&self) -> bool {
         self.source.is_staged()
+    }
+
+    /// Asks for rows `start..start + rows` of the unit's head, as far as the first cache has room for them.
+    pub fn prefetch(&self, unit: &Unit, width: usize, (start, rows): (usize, usize)) {
+        let Source { at, format, group, .. } = self.source;
+        let rows = if at.col == 1 { rows.min(AHEAD / format.bytes(width).max(1)) } else { 0 };
+        for first in (start..start + rows).map(|row| at.at(unit.batch, unit.head / group, row)) {
+            match self.is_staged() {
+                true => prefetch(&self.bytes[format.bytes(first)..][..format.bytes(width)]),
+                false => prefetch(&self.data[first..][..width]),
+            }
+        }
     }
 
     /// Rows of the unit's head from `start` on, where they are in f16.
