@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::Error;
 use crate::dump::{Dumped, TensorDump};
-use crate::plan::{Binding, Label, PlanNode, Planner, Program};
+use crate::plan::{Binding, Label, PlanNode, Planner, Program, WeightStore};
 use crate::profile::{Profile, Slices};
 use crate::workers::Workers;
 
@@ -88,6 +88,7 @@ impl CompiledGroup {
     }
 
     fn plan_and_keep(&self, inputs: &[TensorView<'_>]) -> Result<Arc<Program>, Error> {
+        WeightStore::global().give_back_originals();
         let program = Arc::new(self.plan(inputs)?);
         let mut programs = lock(&self.programs);
         programs.truncate(self.plan_cache - 1);

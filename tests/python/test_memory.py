@@ -59,3 +59,43 @@ def test_a_large_table_is_not_copied(tmp_path, mode):
         return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
     assert growth("Spacemit") < growth("CPU") + SIZE / 2
+
+
+# Runs a model of products; prints how resident memory has grown, in MiB.
+PRODUCTS = """
+import sys
+import numpy as np
+import onnxruntime as ort
+import onnxruntime_ep_spacemit
+
+def resident():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")) / 1024
+
+before, options = resident(), ort.SessionOptions()
+options.append_execution_provider("Spacemit", {"threads": "1"})
+session = ort.InferenceSession(sys.argv[1], options)
+session.disable_fallback()
+session.run(None, {"x": np.zeros((1, 256), np.float32)})
+print(resident() - before)
+"""
+
+
+def test_the_originals_of_weights_go(tmp_path):
+    """Those of a model in one file are pieces of the heap, which would stay with the process."""
+    count, random = 256, np.random.default_rng(0)
+    names = ["x", *(f"y{index}" for index in range(count))]
+    weights = [
+        numpy_helper.from_array(random.random((256, 256), np.float32), f"w{index}") for index in range(count)
+    ]
+    graph = helper.make_graph(
+        [node("MatMul", f"{names[index]} w{index}", names[index + 1]) for index in range(count)],
+        "products",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 256])],
+        [helper.make_tensor_value_info(names[-1], TensorProto.FLOAT, [1, 256])],
+        weights,
+    )
+    path = tmp_path / "products.onnx"
+    onnx.save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=9), path)
+    command = [sys.executable, "-c", PRODUCTS, str(path)]
+    growth = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert growth < 1.5 * count * 256 * 256 * 4 / 2**20, f"{growth:.0f} MiB"

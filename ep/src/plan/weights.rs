@@ -1,8 +1,9 @@
 use std::any::Any;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
-use kernels::mem::AlignedBuf;
+use kernels::mem::{self, AlignedBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::ir::{Bytes, Tensor};
@@ -13,6 +14,8 @@ use crate::ir::{Bytes, Tensor};
 #[derive(Default)]
 pub struct WeightStore {
     entries: Mutex<HashMap<Key, Weak<dyn Any + Send + Sync>>>,
+    /// Weights were made since the heap was trimmed last.
+    made: AtomicBool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -43,6 +46,7 @@ impl WeightStore {
         }
         // Made outside the lock: packing is slow, and packing the same weight twice is rare and harmless.
         let made = Arc::new(make());
+        self.made.store(true, Ordering::Relaxed);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|_, entry| entry.strong_count() > 0);
         let entry = entries.get(&key).and_then(Weak::upgrade).and_then(|entry| entry.downcast().ok());
@@ -58,6 +62,14 @@ impl WeightStore {
         match &tensor.bytes {
             Bytes::Owned(bytes) => Arc::clone(bytes),
             Bytes::Borrowed(bytes) => self.get_or_make(&[tensor], "plain", || AlignedBuf::copy_of(bytes).sealed()),
+        }
+    }
+
+    /// To be called when a session is complete. ONNX Runtime has freed the originals of the weights then, which are many pieces of
+    /// the heap and together as large as the weights: gives that memory back to the system.
+    pub fn give_back_originals(&self) {
+        if self.made.swap(false, Ordering::Relaxed) {
+            mem::trim_heap();
         }
     }
 
