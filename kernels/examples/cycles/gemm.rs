@@ -20,9 +20,10 @@ pub fn all(items: &mut Items) {
     let (a, b) = (AlignedBuf::zeroed(SIZE * SIZE + 4096), AlignedBuf::zeroed(SIZE * SIZE + 4096));
     let mut c = AlignedBuf::zeroed(4 * SIZE * SIZE);
     let (rows, columns) = (SIZE / 8, SIZE / 16);
-    // B panel by panel for each strip of A, or A strip by strip for each panel of B, which then stays close to the core.
+    // B panel by panel for each strip of A, or A strip by strip for each panel of B, which then is in the scratchpad.
     for (name, of_rows) in [("gemm_768_b_streamed", true), ("gemm_768_b_stays", false)] {
         items.measure(name, SIZE * SIZE * SIZE, Unit::Mac, From::L2, |_| {
+            mark::scratchpad(if of_rows { &[] } else { &b });
             mark::begin();
             for at in 0..rows * columns {
                 let (row, column) = if of_rows { (at / columns, at % columns) } else { (at % rows, at / rows) };

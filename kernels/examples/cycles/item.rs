@@ -59,6 +59,7 @@ impl Items {
         if !self.wants(name) {
             return;
         }
+        mark::scratchpad(&[]);
         for _ in 0..2 {
             match from {
                 From::L1 => (),

@@ -53,7 +53,8 @@ impl<'w> Vectors<'w> {
             let y = out.pointer(rows.start * n + columns.start..(rows.end - 1) * n + columns.end);
             let are_done = (0..rows.len()).step_by(TOGETHER).all(|first| {
                 let (some, y) = (first..(first + TOGETHER).min(rows.len()), y.wrapping_add(first * n));
-                // SAFETY: the pointer is to rows of the block, which the contract of `Epilogue::store` makes ours.
+                // SAFETY: the pointer is to rows of the block, which the contract of `Epilogue::store` makes ours, in a buffer of
+                // the tape, which is main memory.
                 unsafe {
                     lines::zero(worker.isa(), y, [some.len(), columns.len()], n);
                     accumulators.rows(worker, some, columns.len(), bias, y, n)

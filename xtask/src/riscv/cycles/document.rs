@@ -13,7 +13,8 @@ What one core would take, by the in-order model of the crate `cycles`: no chip w
 
 The numbers are for comparing kernels. Of A100's vector loads there are two contradictory measurements: a few cycles each, or about
 20 whatever their size; a ranking counts only where it holds for both. A shared matrix unit is one that the other core of the pair
-keeps busy half of the time.
+keeps busy half of the time. The scratch of a driver that fits the scratchpad of its core is there, as in a plan; the scratchpad is
+taken to be as fast as the first cache.
 
 \"Of moves\" are the cycles as a multiple of what moving the data takes at least: the lines through the second cache and DRAM at
 their rates, or the vector loads and stores.
@@ -41,7 +42,8 @@ const AIMS_HEAD: &str = "
 ## Aims
 
 For one core, with packing of the left side and the epilogue. On K1 the results of the int8 products, and the weight of 1536x384,
-are larger than the second cache: what goes through DRAM leaves 80 % of the matrix unit to 512x512x512, and 34 % to 128x1536x384.
+are larger than the second cache, and weights are read again for each 171 rows of 512 numbers that the scratchpad has room for: what
+goes through DRAM leaves 40 % of the matrix unit to 512x512x512, and 34 % to 128x1536x384.
 On K3 no order of the loads of a block of 16x32 was found that takes less than 1.6 cycles a dot, or 3.1 with stalling loads.
 
 Functions with an exponential in them are bound by their arithmetic on K3, whose unit of floats takes two cycles for an instruction
@@ -62,7 +64,7 @@ const POINTS: &[Point] = &[
     (0, "loop_8x16_naive", "8x16 block, loads before products", "2.77", per_dot),
     (0, "loop_8x16_pipelined", "8x16 block, loads between products", "1.80-1.91", per_dot),
     (0, "gemm_768_b_streamed", "768x768x768 by such blocks, all from the second cache and DRAM", "9.1-12.4", per_dot),
-    (0, "gemm_768_b_stays", "the same, panels of B in the scratchpad (model: first cache)", "6.0", per_dot),
+    (0, "gemm_768_b_stays", "the same, B in the scratchpad", "6.0", per_dot),
     (0, "kernel_matmul_f32_f32_f32_rvv_6x32x1", "f32 by RVV at best", "80 % of 8 MAC a cycle", |item| share(item, 8.0)),
     (1, "loop_registers_12_sums", "products of registers only, 12 sums", "1.00 cycles a dot", per_dot),
     (1, "loop_registers_8_sums", "the same with 8 sums", "1.25", per_dot),
