@@ -59,6 +59,7 @@ impl<'a> Int8Rows<'a> {
     }
 
     /// Codes, scales and sums of a group of all rows.
+    #[cfg(target_arch = "x86_64")]
     pub fn of_all_rows(&self, group: usize) -> (&'a [i8], &'a [f32], &'a [f32]) {
         let (rows, len) = (self.rows, self.shape.group());
         let at = group * rows..(group + 1) * rows;

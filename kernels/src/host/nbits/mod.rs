@@ -13,11 +13,15 @@ use crate::pack::{Int8Rows, NBitsPanel};
 const PREFETCH: usize = 2048;
 
 /// `tile[row, ..16] = a[row] x panel`, where `tile` has rows of `columns` numbers; `false` when this machine cannot.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn nbits_int8(panel: NBitsPanel<'_>, a: &Int8Rows<'_>, tile: &mut [f32], columns: usize) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return vnni::nbits_int8(panel, a, tile, columns) || avx2::nbits_int8(panel, a, tile, columns);
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
+    vnni::nbits_int8(panel, a, tile, columns) || avx2::nbits_int8(panel, a, tile, columns)
+}
+
+/// As on x86-64.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn nbits_int8(_: NBitsPanel<'_>, _: &Int8Rows<'_>, _: &mut [f32], _columns: usize) -> bool {
+    false
 }
 
 #[cfg(test)]
