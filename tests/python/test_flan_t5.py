@@ -91,8 +91,8 @@ def encoder_with_moved_bits(path, seed):
 
 @pytest.mark.long
 def test_kernels_alone_write_the_titles_of_the_cpu_provider(sessions, tokenizer, zoo):
-    """They round where the model does, unlike the groups, so another text may hang upon a bit, as it does on the CPU provider
-    when last bits of weights are others; a fault changes all."""
+    """They round where the model does, unlike the groups, so another text may hang upon a bit, as it does on the CPU
+    provider when last bits of weights are others; a fault changes all."""
     for part in ("encoder", "decoder"):
         report = sessions(f"flan-t5-{part}", "kernels")[2]
         assert report["claims"] and not report["groups"]

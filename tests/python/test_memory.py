@@ -84,9 +84,7 @@ def test_the_originals_of_weights_go(tmp_path):
     """Those of a model in one file are pieces of the heap, which would stay with the process."""
     count, random = 256, np.random.default_rng(0)
     names = ["x", *(f"y{index}" for index in range(count))]
-    weights = [
-        numpy_helper.from_array(random.random((256, 256), np.float32), f"w{index}") for index in range(count)
-    ]
+    weights = [numpy_helper.from_array(random.random((256, 256), np.float32), f"w{index}") for index in range(count)]
     graph = helper.make_graph(
         [node("MatMul", f"{names[index]} w{index}", names[index + 1]) for index in range(count)],
         "products",
