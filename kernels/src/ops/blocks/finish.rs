@@ -15,6 +15,9 @@ use crate::vector::pointer;
 /// Bytes that a panel is asked for ahead: as many lines as must be on their way for the rate of DRAM.
 const LEAD: usize = 3072;
 
+/// Bytes of a panel that the first cache, of 32 KiB, has together with the next one, which is asked for meanwhile.
+const STAYS: usize = 16 << 10;
+
 /// Rows of the left-hand side, packed, and those of the output that they are multiplied for.
 pub(crate) struct LeftRows<'a, T> {
     pub packed: &'a [T],
@@ -58,7 +61,8 @@ impl<F: MatMulFamily> Blocks<F> {
         let (k_groups, step) = (self.groups(weights.k()), PANEL * self.spec().tile.k);
         let depth = k_groups * self.spec().tile.k;
         let panel = |index| weights.panel::<F::B>(self.layout(), index);
-        let share = if rows.len() > self.grain() { (depth * PANEL).div_ceil(rows.len() / self.grain()) } else { 0 };
+        let is_asked_for = rows.len() > self.grain() && depth * PANEL * size_of::<F::B>() <= STAYS;
+        let share = if is_asked_for { (depth * PANEL).div_ceil(rows.len() / self.grain()) } else { 0 };
         for index in panels.clone() {
             let (now, mut next) = (panel(index)?, panel((index + 1).min(panels.end - 1))?);
             assert_eq!(now.len(), depth * PANEL, "length of a panel");
