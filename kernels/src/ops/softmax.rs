@@ -120,7 +120,7 @@ impl<'w> Vectors<'w> {
     fn softmax(&self, x: &[f32], y: &mut [f32], axis: usize) {
         let rows = x.len() / axis;
         let (mut greatest, mut moments) = ([[0.0; 2]; ROWS], [[0.0; 3]; ROWS]);
-        let are_known = self.rows.of(x, axis, &mut greatest[..rows]);
+        let are_known = rows > 1 && self.rows.of(x, axis, &mut greatest[..rows]);
         for (row, (x, y)) in x.chunks_exact(axis).zip(y.chunks_exact_mut(axis)).enumerate() {
             let greatest = if are_known { greatest[row][0] } else { self.greatest.of(x, 0.0)[0] as f32 };
             moments[row][2] = (1.0 / self.exp_sum.map(x, y, greatest)) as f32;

@@ -37,9 +37,9 @@ impl<'w> Vectors<'w> {
     fn moments(&self, rows: &[f32], cols: usize, epsilon: f64, moments: &mut [[f32; 3]]) {
         let mut sums = [[0.0; 2]; ROWS];
         let sums = &mut sums[..moments.len()];
-        let are_known = self.rows.of(rows, cols, sums);
+        let are_known = sums.len() > 1 && self.rows.of(rows, cols, sums);
         for ((row, sums), moments) in rows.chunks_exact(cols).zip(sums).zip(moments) {
-            let sums = if are_known { sums.map(f64::from) } else { self.long(row) };
+            let sums = if are_known { sums.map(f64::from) } else { self.lone(row) };
             let [mean, variance] = self.mean(row, sums);
             let inv_std = (1.0 / (variance + epsilon).sqrt()) as f32;
             let rounded = mean as f32;
@@ -48,8 +48,8 @@ impl<'w> Vectors<'w> {
         }
     }
 
-    /// The sums of a row that is too long for one kernel call.
-    fn long(&self, row: &[f32]) -> [f64; 2] {
+    /// The sums of a row that is alone, or too long for one kernel call.
+    fn lone(&self, row: &[f32]) -> [f64; 2] {
         match self.kind {
             NormKind::Layer => self.sums.sums(row, row[0]),
             NormKind::Rms => [0.0, self.sums.sums(row, 0.0)[0]],
