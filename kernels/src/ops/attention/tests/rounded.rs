@@ -19,7 +19,12 @@ fn rounded(values: Vec<f32>) -> (Vec<f16>, Vec<f32>) {
 }
 
 /// Largest difference from the reference.
-fn error(attention: &Attention, [q, k, v]: [&[f32]; 3], out: &[f32], visible: &dyn Fn(usize, usize) -> bool) -> f64 {
+pub(super) fn error(
+    attention: &Attention,
+    [q, k, v]: [&[f32]; 3],
+    out: &[f32],
+    visible: &dyn Fn(usize, usize) -> bool,
+) -> f64 {
     let d = attention.dims;
     let mut worst = 0.0f64;
     for (batch, head) in (0..d.batch).flat_map(|b| (0..d.heads).map(move |h| (b, h))) {
