@@ -51,8 +51,9 @@ const INT8_ROWS: usize = 32;
 const FEW_ROWS: usize = 12;
 /// Rows that an unpacked piece of a weight is multiplied with on a chip in int8 or f16, and in f32.
 const CHIP_ROWS: [usize; 2] = [128, 48];
-/// The least of those in f16: to write a weight out for fewer costs more than to read it from the second cache.
-const STAGED_ROWS: usize = 48;
+/// The least of those in int8 and in f16 with which they are in the scratchpad: for fewer rows a weight comes from memory, or is
+/// written out, so often that it costs more than to read rows, or panels, from the second cache.
+const STAGED_ROWS: [usize; 2] = [16, 48];
 
 impl Engine {
     pub fn new(target: &Target, compute: Compute) -> Self {
@@ -97,23 +98,25 @@ impl Engine {
     }
 
     /// Rows of a block of `m` rows that is multiplied with panels as they are, where `tiles` weights of `shape` are multiplied side
-    /// by side. In f16 as many as fit the scratchpad with all that belongs to them.
+    /// by side.
     pub(super) fn block_rows(self, m: usize, shape: &NBitsShape, tiles: usize) -> usize {
         let most = match self.kind {
             Kind::Host(Compute::Int8) => INT8_ROWS,
             Kind::Host(Compute::F32) => FEW_ROWS,
-            Kind::F16(blocks, _) => {
-                let fits = |rows: &usize| {
-                    let tile = Scratch::bytes::<f32>(rows * STRIP);
-                    Left::scratch(self, shape, *rows) + tiles * tile <= self.tcm_bytes
-                };
-                let [least, most] = [STAGED_ROWS, CHIP_ROWS[0]].map(|rows| rows / blocks.grain());
-                (least..=most).rev().map(|count| count * blocks.grain()).find(fits).unwrap_or(CHIP_ROWS[0])
-            }
-            Kind::Int8(..) => CHIP_ROWS[0],
+            Kind::Int8(variant, _) => self.staged_rows([STAGED_ROWS[0], variant.spec.block.m], shape, tiles),
+            Kind::F16(blocks, _) => self.staged_rows([STAGED_ROWS[1], blocks.grain()], shape, tiles),
             Kind::F32(_) => CHIP_ROWS[1],
         };
         most.min(m)
+    }
+
+    /// As many rows, in whole blocks, as fit the scratchpad with all that belongs to them, if those are not too few.
+    fn staged_rows(self, [least, grain]: [usize; 2], shape: &NBitsShape, tiles: usize) -> usize {
+        let fits = |rows: &usize| {
+            Left::scratch(self, shape, *rows) + tiles * Scratch::bytes::<f32>(rows * STRIP) <= self.tcm_bytes
+        };
+        let mut blocks = (least / grain..=CHIP_ROWS[0] / grain).rev();
+        blocks.find_map(|count| Some(count * grain).filter(fits)).unwrap_or(CHIP_ROWS[0])
     }
 
     /// Rows and panels of this rank. Ranks share the columns, and rows only where unpacking is not paid for each of them.

@@ -46,8 +46,8 @@ impl<'a> QuantizedRows<'a> {
         let (written, groups) = (rows.next_multiple_of(spec.tile.m), layout.groups(shape));
         Scratch::bytes::<i8>(written * layout.depth(shape))
             + 2 * Scratch::bytes::<f32>(written * groups * spec.copies())
-            + Scratch::bytes::<i8>(spec.block.m * shape.k())
-            + 2 * Scratch::bytes::<f32>(spec.block.m * groups)
+            + Scratch::bytes::<i8>(spec.block.m * DEPTH)
+            + 2 * Scratch::bytes::<f32>(spec.block.m * DEPTH / layout.group(shape))
     }
 
     /// Quantises `a`, which has rows of the weight's `k`, in the groups of the weight.
@@ -72,15 +72,19 @@ impl<'a> QuantizedRows<'a> {
             scales: scratch.take(written * groups * spec.copies()),
             sums: scratch.take(written * groups * spec.copies()),
         };
-        let lines: &mut [i8] = scratch.take(spec.block.m * k);
-        let [scales, sums]: [&mut [f32]; 2] = [(); 2].map(|()| scratch.take(spec.block.m * groups));
-        for block in quantized.blocks() {
-            let parameters = scales.chunks_mut(groups).zip(sums.chunks_mut(groups));
-            for ((row, codes), (scales, sums)) in block.clone().zip(lines.chunks_mut(k)).zip(parameters) {
-                Line { codes, scales, sums }.quantize(worker, &a[row * k..][..k], group);
+        let lines: &mut [i8] = scratch.take(spec.block.m * DEPTH);
+        let [scales, sums]: [&mut [f32]; 2] = [(); 2].map(|()| scratch.take(spec.block.m * DEPTH / group));
+        let pieces = |block: Range<usize>| chunks(0..groups, DEPTH / group).map(move |groups| (block.clone(), groups));
+        for (block, groups) in quantized.blocks().flat_map(pieces) {
+            let depth = groups.start * group..(groups.end * group).min(k);
+            let parameters = scales.chunks_mut(DEPTH / group).zip(sums.chunks_mut(DEPTH / group));
+            for ((row, codes), (scales, sums)) in block.clone().zip(lines.chunks_mut(DEPTH)).zip(parameters) {
+                let (scales, sums) = (&mut scales[..groups.len()], &mut sums[..groups.len()]);
+                let mut line = Line { codes: &mut codes[..depth.len()], scales, sums };
+                line.quantize(worker, &a[row * k..][depth.clone()], group);
             }
-            quantized.put_parameters(&block, scales, sums);
-            quantized.put_codes(&block, lines);
+            quantized.put_parameters(&block, &groups, scales, sums);
+            quantized.put_codes(&block, &groups, lines);
         }
         quantized
     }
@@ -88,11 +92,6 @@ impl<'a> QuantizedRows<'a> {
     /// The rows of each block.
     pub fn blocks(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         chunks(0..self.rows, self.spec.block.m)
-    }
-
-    /// The groups of each piece.
-    fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        chunks(0..self.groups, DEPTH / self.group)
     }
 
     /// Rows that are written for `block`.
@@ -117,45 +116,32 @@ impl<'a> QuantizedRows<'a> {
         groups.start * self.written + block.start * groups.len()
     }
 
-    /// Copies the scales and sums of a block, each of which has a row of all groups; those of its padding are zeros.
-    fn put_parameters(&mut self, block: &Range<usize>, scales: &[f32], sums: &[f32]) {
-        let (rows, width, copies) = ([block.len(), self.groups], self.width(block), self.spec.copies());
-        for groups in self.pieces() {
-            let to = self.at(block, &groups) * copies..(self.at(block, &groups) + groups.len() * width) * copies;
-            for (from, to) in [(scales, &mut self.scales[to.clone()]), (sums, &mut self.sums[to])] {
-                match copies {
-                    4 => put_copies::<4>(from, rows, groups.clone(), to, width),
-                    _ => put_copies::<1>(from, rows, groups.clone(), to, width),
-                }
+    /// Copies the scales and sums of a piece of a block, of which each row has those of a piece; those of its padding are zeros.
+    fn put_parameters(&mut self, block: &Range<usize>, groups: &Range<usize>, scales: &[f32], sums: &[f32]) {
+        let (rows, width, copies) = ([block.len(), DEPTH / self.group], self.width(block), self.spec.copies());
+        let to = self.at(block, groups) * copies..(self.at(block, groups) + groups.len() * width) * copies;
+        for (from, to) in [(scales, &mut self.scales[to.clone()]), (sums, &mut self.sums[to])] {
+            match copies {
+                4 => put_copies::<4>(from, rows, to, width),
+                _ => put_copies::<1>(from, rows, to, width),
             }
         }
     }
 
-    /// Packs the codes of a block, which are rows of `k` in `lines`.
-    fn put_codes(&mut self, block: &Range<usize>, lines: &[i8]) {
-        let (width, k, k_group) = (self.width(block), self.k, self.spec.tile.k);
-        for groups in self.pieces() {
-            let first = self.at(block, &groups) * self.group;
-            let panel = &mut self.codes[first..][..groups.len() * width * self.group];
-            let depth = groups.start * self.group..(groups.end * self.group).min(k);
-            let (codes, padding) = panel.split_at_mut(panel_len(width, depth.len(), k_group));
-            let data = &lines[depth.start..block.len() * k];
-            pack_panel(Rows { data, rows: block.len(), k: depth.len(), strides: [k, 1] }, width, k_group, codes);
-            padding.fill(0);
-        }
+    /// Packs the codes of a piece of a block, which are rows of [`DEPTH`] in `lines`.
+    fn put_codes(&mut self, block: &Range<usize>, groups: &Range<usize>, lines: &[i8]) {
+        let (width, k_group) = (self.width(block), self.spec.tile.k);
+        let k = (groups.end * self.group).min(self.k) - groups.start * self.group;
+        let panel = &mut self.codes[self.at(block, groups) * self.group..][..groups.len() * width * self.group];
+        let (codes, padding) = panel.split_at_mut(panel_len(width, k, k_group));
+        pack_panel(Rows { data: lines, rows: block.len(), k, strides: [DEPTH, 1] }, width, k_group, codes);
+        padding.fill(0);
     }
 }
 
-/// Writes `C` copies of the numbers of `groups`, of which `from` has rows: for each group `width` of them, zeros behind those that
-/// there are.
-fn put_copies<const C: usize>(
-    from: &[f32],
-    [rows, stride]: [usize; 2],
-    groups: Range<usize>,
-    to: &mut [f32],
-    width: usize,
-) {
-    for (group, copies) in groups.zip(to.as_chunks_mut::<C>().0.chunks_mut(width)) {
+/// Writes `C` copies of numbers, of which `from` has rows: for each group `width` of them, zeros behind those that there are.
+fn put_copies<const C: usize>(from: &[f32], [rows, stride]: [usize; 2], to: &mut [f32], width: usize) {
+    for (group, copies) in to.as_chunks_mut::<C>().0.chunks_mut(width).enumerate() {
         let (copies, padding) = copies.split_at_mut(rows);
         copies.iter_mut().enumerate().for_each(|(row, copies)| *copies = [from[row * stride + group]; C]);
         padding.fill([0.0; C]);
