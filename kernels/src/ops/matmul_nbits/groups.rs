@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::slice::Chunks;
 
+use bytemuck::Pod;
 use smallvec::SmallVec;
 
 use super::left::{STRIP, chunks};
@@ -164,8 +165,8 @@ impl<'a> GroupProducts<'a> {
         for (from, to) in parameters {
             let Some(from) = from.map(|from| &from[columns.clone()]) else { continue };
             match self.variant.spec.tile.n {
-                4 => repeat::<4>(from, &mut to[copied.clone()]),
-                _ => repeat::<32>(from, &mut to[copied.clone()]),
+                4 => repeat::<2, 2>(from, &mut to[copied.clone()]),
+                _ => repeat::<16, 1>(from, &mut to[copied.clone()]),
             }
         }
     }
@@ -207,8 +208,8 @@ fn store(spec: &MatMulSpec, products: &[f32], len: usize, tile: &mut [f32], rows
     for (index, products) in products.chunks(len).enumerate() {
         let lines = tile.chunks_mut(STRIP).take(rows).map(|line| &mut line[index * panel..][..panel]);
         match (spec.tile.m, spec.tile.n) {
-            (4, 4) => gather::<4, 4>(products, lines),
-            _ => gather::<1, 32>(products, lines),
+            (4, 4) => gather::<4, 2>(products, lines),
+            _ => gather::<1, 16>(products, lines),
         }
     }
 }
@@ -223,18 +224,24 @@ impl Ahead<'_> {
     }
 }
 
-/// Each `N` numbers as often as there is room for all.
-fn repeat<const N: usize>(from: &[f32], to: &mut [f32]) {
-    let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
-    let times = to.len() / from.len();
-    to.chunks_mut(times).zip(from).for_each(|(to, from)| to.fill(*from));
+/// `C` copies of each `W` pairs of numbers.
+fn repeat<const W: usize, const C: usize>(from: &[f32], to: &mut [f32])
+where
+    [u64; W]: Pod,
+    [[u64; W]; C]: Pod,
+{
+    let (from, to): (&[[u64; W]], &mut [[[u64; W]; C]]) = (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = [*from; C]);
 }
 
-/// Writes `lines`, rows of neighbouring tiles of `M` rows by `N` columns.
-fn gather<'a, const M: usize, const N: usize>(products: &[f32], lines: impl Iterator<Item = &'a mut [f32]>) {
-    let parts = products.as_chunks::<N>().0;
+/// Writes `lines`, rows of neighbouring tiles of `M` rows by `W` pairs of columns.
+fn gather<'a, const M: usize, const W: usize>(products: &[f32], lines: impl Iterator<Item = &'a mut [f32]>)
+where
+    [u64; W]: Pod,
+{
+    let parts: &[[u64; W]] = bytemuck::cast_slice(products);
     for (row, line) in lines.enumerate() {
-        let line = line.as_chunks_mut::<N>().0;
+        let line: &mut [[u64; W]] = bytemuck::cast_slice_mut(line);
         let first = row / M * M * line.len() + row % M;
         line.iter_mut().zip(parts[first..].iter().step_by(M)).for_each(|(part, products)| *part = *products);
     }
