@@ -103,19 +103,19 @@ impl Engine {
         let most = match self.kind {
             Kind::Host(Compute::Int8) => INT8_ROWS,
             Kind::Host(Compute::F32) => FEW_ROWS,
-            Kind::Int8(variant, _) => self.staged_rows([STAGED_ROWS[0], variant.spec.block.m], shape, tiles),
-            Kind::F16(blocks, _) => self.staged_rows([STAGED_ROWS[1], blocks.grain()], shape, tiles),
+            Kind::Int8(variant, _) => self.staged_rows(m, [STAGED_ROWS[0], variant.spec.block.m], shape, tiles),
+            Kind::F16(blocks, _) => self.staged_rows(m, [STAGED_ROWS[1], blocks.grain()], shape, tiles),
             Kind::F32(_) => CHIP_ROWS[1],
         };
         most.min(m)
     }
 
-    /// As many rows, in whole blocks, as fit the scratchpad with all that belongs to them, if those are not too few.
-    fn staged_rows(self, [least, grain]: [usize; 2], shape: &NBitsShape, tiles: usize) -> usize {
+    /// As many of `m` rows, in whole blocks, as fit the scratchpad with all that belongs to them, if those are not too few.
+    fn staged_rows(self, m: usize, [least, grain]: [usize; 2], shape: &NBitsShape, tiles: usize) -> usize {
         let fits = |rows: &usize| {
             Left::scratch(self, shape, *rows) + tiles * Scratch::bytes::<f32>(rows * STRIP) <= self.tcm_bytes
         };
-        let mut blocks = (least / grain..=CHIP_ROWS[0] / grain).rev();
+        let mut blocks = (least / grain..=m.min(CHIP_ROWS[0]).div_ceil(grain)).rev();
         blocks.find_map(|count| Some(count * grain).filter(fits)).unwrap_or(CHIP_ROWS[0])
     }
 
