@@ -132,7 +132,8 @@ impl<'a> QuantizedRows<'a> {
     fn put_codes(&mut self, block: &Range<usize>, groups: &Range<usize>, lines: &[i8]) {
         let (width, k_group) = (self.width(block), self.spec.tile.k);
         let k = (groups.end * self.group).min(self.k) - groups.start * self.group;
-        let panel = &mut self.codes[self.at(block, groups) * self.group..][..groups.len() * width * self.group];
+        let first = self.at(block, groups) * self.group;
+        let panel = &mut self.codes[first..][..groups.len() * width * self.group];
         let (codes, padding) = panel.split_at_mut(panel_len(width, k, k_group));
         pack_panel(Rows { data: lines, rows: block.len(), k, strides: [DEPTH, 1] }, width, k_group, codes);
         padding.fill(0);
