@@ -19,7 +19,6 @@ pub(super) struct QuantizedRows<'a> {
     k: usize,
     /// Numbers of a group.
     group: usize,
-    groups: usize,
     rows: usize,
     /// Rows with those that fill the last tile up.
     written: usize,
@@ -65,7 +64,6 @@ impl<'a> QuantizedRows<'a> {
             spec,
             k,
             group,
-            groups,
             rows,
             written,
             codes: scratch.take(written * layout.depth(shape)),
