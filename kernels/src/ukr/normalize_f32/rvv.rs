@@ -1,5 +1,5 @@
-//! Groups of eight registers, of one row after the other: v8 is `x`, v16 `gamma`, v0 `beta`, v24 the result. The next row's numbers come
-//! while those before are worked on.
+//! Groups of eight registers, of one row after the other: v8 is `x`, v16 `gamma`, v0 `beta`, v24 the result. The next row's numbers, or
+//! behind the last row the next group's of the first one, come while those before are worked on.
 
 use super::Args;
 
@@ -10,11 +10,11 @@ macro_rules! rows {
         std::arch::asm!(
             ".option push",
             ".option arch, +v",
-            "beqz a6, 4f",
-            "1:",
-            "beqz a5, 4f",
+            "beqz a6, 5f",
+            "beqz a5, 5f",
             "vsetvli t0, a5, e32, m8, ta, ma",
             "vle32.v v8, (a0)",
+            "1:",
             $($load,)*
             "mv t1, a0",
             "mv t2, a1",
@@ -28,21 +28,28 @@ macro_rules! rows {
             "addi t3, t3, -1",
             "add t1, t1, s2",
             $($centre,)+
-            "beqz t3, 3f",
-            "vle32.v v8, (t1)",
+            "bnez t3, 3f",
+            "slli t5, t0, 2",
+            "add a0, a0, t5",
+            "sub a5, a5, t0",
+            "vsetvli t6, a5, e32, m8, ta, ma",
+            "vle32.v v8, (a0)",
+            "vsetvli zero, t0, e32, m8, ta, ma",
+            "j 4f",
             "3:",
+            "vle32.v v8, (t1)",
+            "4:",
             $($rest,)*
             "vse32.v v24, (t2)",
             "add t2, t2, s3",
             "bnez t3, 2b",
-            "slli t2, t0, 2",
-            "add a0, a0, t2",
-            "add a1, a1, t2",
-            "add a3, a3, t2",
-            "add a4, a4, t2",
-            "sub a5, a5, t0",
-            "j 1b",
-            "4:",
+            "add a1, a1, t5",
+            "add a3, a3, t5",
+            "add a4, a4, t5",
+            "mv t0, t6",
+            "vsetvli zero, t0, e32, m8, ta, ma",
+            "bnez t0, 1b",
+            "5:",
             ".option pop",
             inout("a0") $args.x => _,
             inout("a1") $args.y => _,
