@@ -30,14 +30,14 @@ macro_rules! store_sums {
     };
 }
 
-/// `smt.vpack.vv`: joins rows of eight numbers of two tiles to rows of 16, two of them in each of a pair of registers; or such
+/// Joins rows of eight numbers of two tiles to rows of 16, two of them in each of a pair of registers; or such
 /// halves of rows to rows of 32, one in each.
 macro_rules! rows {
     (halves $pair:literal = $left:literal $right:literal) => {
-        concat!(".insn r 0x2b, 2, 0x33, x", $pair, ", x", $left, ", x", $right, "\n")
+        join!(2 $pair = $left $right)
     };
     (whole $pair:literal = $left:literal $right:literal) => {
-        concat!(".insn r 0x2b, 3, 0x33, x", $pair, ", x", $left, ", x", $right, "\n")
+        join!(3 $pair = $left $right)
     };
 }
 

@@ -18,7 +18,8 @@ macro_rules! last {
     };
 }
 
-/// Lays the blocks of two registers in turns into a pair of registers.
+/// `smt.vpack.vv`: lays the blocks of two registers in turns into a pair of registers. Blocks are of as many bits as an element (0), or
+/// of 128, 256 or 512 (1, 2, 3).
 macro_rules! join {
     ($block:literal $pair:literal = $first:literal $second:literal) => {
         concat!(".insn r 0x2b, ", $block, ", 0x33, x", $pair, ", x", $first, ", x", $second, "\n")

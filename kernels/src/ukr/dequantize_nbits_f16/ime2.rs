@@ -11,16 +11,10 @@
 //! rows is scaled, the other half, and then the next step, is put in order by another unit.
 
 use super::Args;
+use crate::ukr::ime2_transpose::join;
 
 /// Bytes ahead of those in use that memory is asked for: the way of more than four steps.
 const AHEAD: usize = 3072;
-
-/// `smt.vpack.vv vd, vs1, vs2`: elements of both sources in turn, in the pair `vd`.
-macro_rules! pack {
-    ($d:literal, $first:literal, $second:literal) => {
-        concat!(".insn r 0x2b, 0, 0x33, x", $d, ", x", $first, ", x", $second, "\n")
-    };
-}
 
 /// `smt.vupack.vv vd, vs1, vs2`: the elements of both sources, those at even places in `vd`, the others behind it.
 macro_rules! separate {
@@ -35,15 +29,15 @@ macro_rules! parameters {
         concat!(
             "vsetvli t0, zero, e32, m1, ta, ma\n vfmul.vf v16, v16, f1\n vfmul.vv v17, v17, v16\n",
             "vsetvli t0, zero, e16, m1, ta, ma\n vfncvt.f.f.w v18, v16\n",
-            pack!(20, 18, 18),
+            join!(0 20 = 18 18),
             "vsetvli t0, zero, e32, m1, ta, ma\n",
-            pack!(16, 20, 20),
-            pack!(18, 21, 21),
+            join!(0 16 = 20 20),
+            join!(0 18 = 21 21),
             "vsetvli t0, zero, e64, m1, ta, ma\n",
-            pack!(24, 16, 16),
-            pack!(26, 17, 17),
-            pack!(28, 18, 18),
-            pack!(30, 19, 19),
+            join!(0 24 = 16 16),
+            join!(0 26 = 17 17),
+            join!(0 28 = 18 18),
+            join!(0 30 = 19 19),
         )
     };
 }
@@ -63,7 +57,7 @@ macro_rules! columns {
 /// Bytes as rows of f16, apart from the 1152. `$high` becomes the high bytes.
 macro_rules! widen {
     ($high:literal $($to:literal $from:literal),+) => {
-        concat!("vsetvli t0, zero, e8, m1, ta, ma\n vmv.v.x v", $high, ", a6\n", $(pack!($to, $from, $high),)+)
+        concat!("vsetvli t0, zero, e8, m1, ta, ma\n vmv.v.x v", $high, ", a6\n", $(join!(0 $to = $from $high),)+)
     };
     (halves) => {
         widen!(0 16 8, 18 10, 20 9, 22 11)

@@ -4,6 +4,7 @@
 use super::Args;
 use crate::ukr::ime2::{dot_f16, lines, run_tiles, step, tiles_kernel};
 use crate::ukr::ime2_rows::{each, finish_rows, rows, store_results};
+use crate::ukr::ime2_transpose::join;
 
 /// Finishes and stores four rows. Meanwhile the joins of the next four are executed one by one.
 macro_rules! add_bias {

@@ -3,6 +3,7 @@
 use super::Args;
 use crate::ukr::ime2::{dot_f16, lines, run_tiles, step, tiles_kernel};
 use crate::ukr::ime2_rows::{rows, store_sums};
+use crate::ukr::ime2_transpose::join;
 
 /// # Safety
 /// The contract of [`Args`], on a core that meets the needs of its row in the table.

@@ -4,6 +4,7 @@
 use super::Args;
 use crate::ukr::ime2::{dot_u8, lines, run_tiles, step, tiles_kernel};
 use crate::ukr::ime2_rows::{each, finish_rows, rows, store_results};
+use crate::ukr::ime2_transpose::join;
 
 /// Rescales and stores four rows, the first of which has the factor `$at` bytes behind s3. Meanwhile the joins of the next four are
 /// executed one by one.

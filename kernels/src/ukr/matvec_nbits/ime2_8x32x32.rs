@@ -3,27 +3,20 @@
 use super::Args;
 use super::stream::{add_rows, ask, columns, load, multiply, next, row_kernel, two_steps, unpack};
 use crate::ukr::dot::dot;
-
-/// `smt.vpack.vv vd, vs1, vs2, size`: blocks of both sources in turn, in the pair `vd`; with a `size` of 2 or 3 of eight or 16
-/// numbers.
-macro_rules! pack {
-    ($d:literal, $first:literal, $second:literal, $size:literal) => {
-        concat!(".insn r 0x2b, ", $size, ", 0x33, x", $d, ", x", $first, ", x", $second, "\n")
-    };
-}
+use crate::ukr::ime2_transpose::join;
 
 /// Eight groups of 32 numbers in v16-v23 as tiles: v16-v19 are four groups of eight columns each, v20-v23 the other four.
 macro_rules! transpose {
     () => {
         concat!(
-            pack!(24, 16, 17, 2),
-            pack!(26, 18, 19, 2),
-            pack!(28, 20, 21, 2),
-            pack!(30, 22, 23, 2),
-            pack!(16, 24, 26, 3),
-            pack!(18, 25, 27, 3),
-            pack!(20, 28, 30, 3),
-            pack!(22, 29, 31, 3),
+            join!(2 24 = 16 17),
+            join!(2 26 = 18 19),
+            join!(2 28 = 20 21),
+            join!(2 30 = 22 23),
+            join!(3 16 = 24 26),
+            join!(3 18 = 25 27),
+            join!(3 20 = 28 30),
+            join!(3 22 = 29 31),
         )
     };
 }

@@ -3,23 +3,17 @@
 //! the other: each join moves one bit of a row's number from that of the register to that of the group, and one the other way.
 
 use super::Args;
-
-/// Joins registers from `$a` and `$b` on to pairs from `$pair` on.
-macro_rules! join {
-    ($($pair:literal = $a:literal $b:literal),+) => {
-        concat!($(".insn r 0x2b, 1, 0x33, x", $pair, ", x", $a, ", x", $b, "\n"),+)
-    };
-}
+use crate::ukr::ime2_transpose::join;
 
 /// All joins of eight registers from v0 or v16 on, or of 16.
 macro_rules! join_all {
-    (eight to 16) => { join!(16 = 0 4, 18 = 1 5, 20 = 2 6, 22 = 3 7) };
-    (eight to 0) => { join!(0 = 16 20, 2 = 17 21, 4 = 18 22, 6 = 19 23) };
+    (eight to 16) => { concat!(join!(1 16 = 0 4), join!(1 18 = 1 5), join!(1 20 = 2 6), join!(1 22 = 3 7)) };
+    (eight to 0) => { concat!(join!(1 0 = 16 20), join!(1 2 = 17 21), join!(1 4 = 18 22), join!(1 6 = 19 23)) };
     (sixteen to 16) => {
-        join!(16 = 0 8, 18 = 1 9, 20 = 2 10, 22 = 3 11, 24 = 4 12, 26 = 5 13, 28 = 6 14, 30 = 7 15)
+        concat!(join!(1 16 = 0 8), join!(1 18 = 1 9), join!(1 20 = 2 10), join!(1 22 = 3 11), join!(1 24 = 4 12), join!(1 26 = 5 13), join!(1 28 = 6 14), join!(1 30 = 7 15))
     };
     (sixteen to 0) => {
-        join!(0 = 16 24, 2 = 17 25, 4 = 18 26, 6 = 19 27, 8 = 20 28, 10 = 21 29, 12 = 22 30, 14 = 23 31)
+        concat!(join!(1 0 = 16 24), join!(1 2 = 17 25), join!(1 4 = 18 26), join!(1 6 = 19 27), join!(1 8 = 20 28), join!(1 10 = 21 29), join!(1 12 = 22 30), join!(1 14 = 23 31))
     };
 }
 

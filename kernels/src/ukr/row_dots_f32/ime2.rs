@@ -12,7 +12,8 @@
 //! and the next ones arrive.
 
 use super::Args;
-use super::ime2_pieces::{ask, end, join, line, merge, op, product, steps, total};
+use super::ime2_pieces::{ask, end, line, merge, op, product, steps, total};
+use crate::ukr::ime2_transpose::join;
 
 /// Multiplies the pieces in `$a`, `$b`, `$c` and `$d` by the query row, adds up those before them in `$w` to `$z` to `$sum`, and
 /// executes `$load` when the latter have gone on. `$join` and `$add` are of the steps before.

@@ -1,14 +1,7 @@
 //! What the steps of `ime2` consist of, for rows of 64 numbers and of 128.
 
-/// Joins two registers in blocks of as many bits as a number has (0), 128, 256 or 512 bits (1, 2, 3): then the sum of the pair has
-/// half as many numbers of either.
-macro_rules! join {
-    ($block:literal $pair:literal = $first:literal $second:literal) => {
-        concat!(".insn r 0x2b, ", $block, ", 0x33, x", $pair, ", x", $first, ", x", $second, "\n")
-    };
-}
-
-/// Joins the sums of one step, of two, or of four, by blocks of as many as they have numbers side by side; [`total!`] adds them.
+/// Joins the sums of one step, of two, or of four, by blocks of as many as they have numbers side by side; [`total!`] adds them, which
+/// leaves half as many numbers of either.
 macro_rules! steps {
     (64 one $first:literal $second:literal) => {
         join!(1 4 = $first $second)
@@ -123,4 +116,4 @@ macro_rules! line {
     };
 }
 
-pub(super) use {ask, end, join, line, merge, op, product, steps, total};
+pub(super) use {ask, end, line, merge, op, product, steps, total};
