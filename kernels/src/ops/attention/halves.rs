@@ -135,7 +135,7 @@ impl Products for Halves<'_> {
     fn score(&mut self, worker: &Worker<'_>, first: usize, keys: usize, scores: &mut [f32]) {
         let (blocks, [head, _]) = (self.blocks, self.widths);
         let (packed, panel) = (&self.keys[..blocks.left_len(keys, head)], &self.queries[first * head..]);
-        blocks.accumulate_into(worker, packed, &panel[..COLUMNS * head], [keys, head], (scores, COLUMNS), false);
+        blocks.multiply_into(worker, packed, &panel[..COLUMNS * head], [keys, head], (scores, COLUMNS), false);
         let left = self.scales[first / COLUMNS];
         if left != 1.0 {
             scale(worker, &mut scores[..keys * COLUMNS], left);
@@ -152,7 +152,7 @@ impl Products for Halves<'_> {
             }
         }
         let values = &self.values[..blocks.left_len(width, keys)];
-        blocks.accumulate_into(worker, values, rounded, [width, keys], (acc, COLUMNS), accumulate);
+        blocks.multiply_into(worker, values, rounded, [width, keys], (acc, COLUMNS), accumulate);
     }
 }
 

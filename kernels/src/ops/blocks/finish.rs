@@ -66,8 +66,8 @@ impl<F: MatMulFamily> Blocks<F> {
         for index in panels.clone() {
             let (now, mut next) = (panel(index)?, panel((index + 1).min(panels.end - 1))?);
             assert_eq!(now.len(), depth * PANEL, "length of a panel");
-            let (columns, mut left) = (columns(index * PANEL), packed);
             let start = index * PANEL;
+            let (columns, mut left) = (columns(start), packed);
             let first_row = y.pointer(rows.start * n + start..(rows.end - 1) * n + start + PANEL);
             for (first, count) in self.blocks(0..rows.len()) {
                 let (ahead, block);

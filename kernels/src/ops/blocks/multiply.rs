@@ -54,30 +54,14 @@ impl<F: MatMulFamily> Blocks<F> {
     /// # Panics
     /// When an operand is too short.
     pub fn multiply(self, worker: &Worker<'_>, left: &[F::A], panel: &[F::B], shape: [usize; 2], tile: &mut [F::C]) {
-        self.multiply_into(worker, left, panel, shape, tile, self.columns());
+        self.multiply_into(worker, left, panel, shape, (tile, self.columns()), false);
     }
 
-    /// [`Blocks::multiply`] to rows that are `stride` numbers apart.
+    /// [`Blocks::multiply`] to rows that are `stride` numbers apart, or added to them if `accumulate`.
     ///
     /// # Panics
     /// When an operand is too short.
     pub fn multiply_into(
-        self,
-        worker: &Worker<'_>,
-        left: &[F::A],
-        panel: &[F::B],
-        shape: [usize; 2],
-        to: &mut [F::C],
-        stride: usize,
-    ) {
-        self.accumulate_into(worker, left, panel, shape, (to, stride), false);
-    }
-
-    /// [`Blocks::multiply_into`], or added to the rows if `accumulate`.
-    ///
-    /// # Panics
-    /// When an operand is too short.
-    pub fn accumulate_into(
         self,
         worker: &Worker<'_>,
         left: &[F::A],

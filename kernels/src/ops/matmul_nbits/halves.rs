@@ -127,7 +127,7 @@ impl<'a> HalfProducts<'a> {
             self.dequantize(worker, &weights.blocks(LAYOUT, panel)?, factor);
             let right = &self.right[..self.blocks.panel_len(self.shape.k())];
             let to = &mut self.products[index * PANEL..];
-            self.blocks.multiply_into(worker, self.left, right, shape, to, STRIP);
+            self.blocks.multiply_into(worker, self.left, right, shape, (to, STRIP), false);
         }
         self.store(worker, factor.recip(), panels.len() * PANEL, tile);
         Ok(())
